@@ -40,7 +40,8 @@ class Calibration:
     """All fitted numbers: which sentence answers, which paper belongs in a listing, whether anything answers at all."""
 
     sentence: Linear
-    membership: Linear
+    membership_term: Linear
+    membership_open: Linear
     answerable: Linear
 
 
@@ -64,12 +65,13 @@ def default_calibration() -> Calibration:
     """The packaged calibration."""
     from rag.answerable import ANSWERABLE_FEATURES
     from rag.evidence import SENTENCE_FEATURES
-    from rag.membership import MEMBERSHIP_FEATURES
+    from rag.membership import OPEN_FEATURES, TERM_FEATURES
 
     text = (files("rag") / "calibration.json").read_text(encoding="utf-8")
     expected = {
         "sentence": SENTENCE_FEATURES,
-        "membership": MEMBERSHIP_FEATURES,
+        "membership_term": TERM_FEATURES,
+        "membership_open": OPEN_FEATURES,
         "answerable": ANSWERABLE_FEATURES,
     }
     return from_json(json.loads(text), expected)

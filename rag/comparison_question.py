@@ -35,8 +35,8 @@ _CLAUSES = re.compile(
 MAX_SIDES = 6
 
 
-def parse_sides(text: str) -> tuple[str, ...]:
-    """The things compared, in order, or () when the text compares nothing."""
+def parse_sides(text: str) -> tuple[tuple[str, ...], bool]:
+    """The things compared, in order, or () when the text compares nothing; and whether the text names them as sides."""
     for form in _COMPILED:
         match = form.match(text)
         if match:
@@ -45,12 +45,12 @@ def parse_sides(text: str) -> tuple[str, ...]:
             parts = [*re.split(r"\s*,\s*", first), *_listed(second)] if second else []
             parts = [part for part in parts if part.strip()]
             if len(parts) > 1:
-                return tuple(parts[:MAX_SIDES])
+                return tuple(parts[:MAX_SIDES]), True
     if not _CUE.search(text):
-        return ()
+        return (), False
     clauses = [clause.strip(" ,?.!") for clause in _CLAUSES.split(text)]
     kept = [clause for clause in clauses if len(clause.split()) > 2 or any(char.isupper() for char in clause)]
-    return tuple(kept[:MAX_SIDES]) if len(kept) > 1 else (text, text)
+    return (tuple(kept[:MAX_SIDES]) if len(kept) > 1 else (text, text)), False
 
 
 def _listed(second: str) -> list[str]:

@@ -53,9 +53,10 @@ def writer_lock(folder: Path, timeout_s: float) -> Iterator[None]:
         lock.release()
 
 
-def pause_for_others() -> None:
-    """Wait for a moment, so that a writer in another process gets its turn."""
-    time.sleep(COURTESY_PAUSE_S)
+def pause_for_others(released_at: float | None) -> None:
+    """Wait until others have had their turn since `released_at` (time.monotonic(), None before the first lock)."""
+    if released_at is not None:
+        time.sleep(max(0.0, released_at + COURTESY_PAUSE_S - time.monotonic()))
 
 
 def _leave_note(folder: Path) -> None:

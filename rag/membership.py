@@ -18,7 +18,9 @@ FULL = 0.999
 TERM_SHARE = 0.6
 # Papers below this probability are never listed, however small the set would be.
 FLOOR = 0.2
-TERM_FEATURES = ("full_sentence", "full_sentences", "own_work_full", "cosine_standard", "lacking_term")
+TERM_FEATURES = ("full_sentence", "full_sentences", "cosine_of_full", "cosine_of_others")
+# A paper that does not have the words must stand out this many standard deviations in meaning to be considered.
+STANDS_OUT = 2.0
 OPEN_FEATURES = (
     "cosine_standard",
     "cosine_gap",
@@ -55,8 +57,9 @@ def membership_features(widened: Signals, literal: Signals, corpus: Corpus, term
     lacking = (~widened.hits_of_papers(owner, n)[terms]).any(axis=0).astype(np.float64)
     if term:
         count = np.bincount(owner[full], minlength=n)
-        own_full = best_of_paper((full & own).astype(np.float32), owner, n)
-        return np.array([count > 0, np.log1p(count), own_full, standard, lacking], dtype=np.float64).T
+        has = (count > 0).astype(np.float64)
+        others = np.maximum(0.0, standard - STANDS_OUT) * (1.0 - has)
+        return np.array([has, np.log1p(count), standard * has, others], dtype=np.float64).T
     columns = [
         standard,
         total - (np.sort(total)[-3:].mean() if n else 0.0),

@@ -41,7 +41,8 @@ class Question:
 
     `topic` is what is searched for: the whole question, or a listing's criterion without its framing.
     `alternatives` are the criterion's parts joined by "or" (one when there is none); `excluded` what follows "but not".
-    `sides` are the things compared (two or more), else empty.
+    `sides` are the things compared (two or more), else empty; `explicit_sides` when the text sets them against each other,
+    and does not only describe them in its clauses.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Question:
     alternatives: tuple[str, ...] = ()
     excluded: str | None = None
     sides: tuple[str, ...] = ()
+    explicit_sides: bool = False
 
 
 def parse_question(text: str) -> Question:
@@ -59,9 +61,9 @@ def parse_question(text: str) -> Question:
     listing = parse_criterion(flat)
     if listing is not None:
         return Question(text, "listing", listing.topic, "any", listing.alternatives, listing.excluded)
-    sides = parse_sides(flat)
+    sides, explicit = parse_sides(flat)
     form: Form = "comparison" if sides else "question"
-    return Question(text, form, flat, _wanted(flat), (flat,), None, sides)
+    return Question(text, form, flat, _wanted(flat), (flat,), None, sides, explicit)
 
 
 def _wanted(text: str) -> Wanted:

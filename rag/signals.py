@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.concepts import Concept, find_concepts, sentences_of
-from rag.terms import TermIndex, content_bigrams, stems
+from rag.shortlist import word_weights
+from rag.terms import TermIndex, content_bigrams, content_words, plain_parts, stem, stems
 
 if TYPE_CHECKING:
     from rag.index import View
@@ -25,7 +26,7 @@ class Signals:
     """What one text asked of one view.
 
     `cos_paper`, `best_sentence` (n,), `cos_sentence` (s,): cosine similarity, -1..1.
-    `bm25` (n,): BM25 score, >= 0. `hits` (c, s): whether concept c occurs in sentence s.
+    `bm25` (n,): BM25 of the weighted content words, 0..`bm25_bound`. `hits` (c, s): whether concept c occurs in sentence s.
     `coverage_sentence` (s,), `coverage_paper` (n,): idf-weighted share of the concepts that occur, 0..1.
     `bigram_sentence` (s,): share of the question's neighbouring content stems that are neighbours there too, 0..1.
     """
@@ -35,6 +36,7 @@ class Signals:
     cos_sentence: Floats
     best_sentence: Floats
     bm25: Floats
+    bm25_bound: float
     hits: NDArray[np.bool_]
     coverage_sentence: Floats
     coverage_paper: Floats
@@ -70,17 +72,27 @@ def compute_signals(view: View, index: TermIndex, text: str, vector: Floats, wid
     bigrams = np.zeros(n_sentences, dtype=np.float32)
     for pair in pairs:
         bigrams[index.bigrams[pair]] += 1.0
-    bm25 = np.zeros(n_papers, dtype=np.float32)
-    for paper, score in view.lexical.bm25(text).items():
-        bm25[paper] = score
+    bm25, bound = _bm25(view, index, text)
     return Signals(
         concepts=concepts,
         cos_paper=view.paper_vectors @ vector,
         cos_sentence=cos_sentence,
         best_sentence=best_of_paper(cos_sentence, view.sentence_paper, n_papers),
         bm25=bm25,
+        bm25_bound=bound,
         hits=hits,
         coverage_sentence=(weights @ hits / total).astype(np.float32),
         coverage_paper=(weights @ in_paper / total).astype(np.float32),
         bigram_sentence=bigrams / max(1, len(content_bigrams(stems(text)))),
     )
+
+
+def _bm25(view: View, index: TermIndex, text: str) -> tuple[Floats, float]:
+    """BM25 of the content words, weighted by rarity, of every paper (n,), and the most that they could give."""
+    asked = content_words(text) or content_words(text, drop_asking=False)
+    parts = dict.fromkeys(part for word in asked for part in plain_parts(word))
+    weights, bound = word_weights({part: index.df.get(stem(part), 0) for part in parts}, max(1, index.n_papers))
+    scores = np.zeros(len(view.papers), dtype=np.float32)
+    for paper, score in view.lexical.bm25(weights).items():
+        scores[paper] = score
+    return scores, bound

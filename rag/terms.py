@@ -50,7 +50,7 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _pieces(word: str) -> tuple[str, ...]:
-    parts = [part for part in _PARTS.split(word) if part]
+    parts = plain_parts(word)
     if len(parts) > 1:
         return tuple(stem(part) for part in parts)
     split = _CAMEL.split(word)
@@ -61,6 +61,11 @@ def _pieces(word: str) -> tuple[str, ...]:
 def stems(text: str) -> list[str]:
     """The stems of a text in order: compounds give their parts, so that `class-conditional` meets `conditional`."""
     return [piece for word in words(text) for piece in _pieces(word)]
+
+
+def plain_parts(word: str) -> list[str]:
+    """The parts of a compound as written, without hyphens, apostrophes and stops."""
+    return [part for part in _PARTS.split(word) if part]
 
 
 def is_name(word: str) -> bool:

@@ -8,10 +8,7 @@ what another process has written since: whoever holds one reopens it when the li
 from __future__ import annotations
 
 import contextlib
-import importlib
 import itertools
-import sys
-import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -26,12 +23,6 @@ COLLECTION = "abstracts"
 Kind = Literal["paper", "sentence"]
 _PAGE = 5000
 _opened = itertools.count()
-
-
-def preload_chromadb() -> None:
-    """Start importing chromadb (some 2 s) in a thread, so that it is there when the first texts are embedded."""
-    if "chromadb" not in sys.modules:
-        threading.Thread(target=importlib.import_module, args=("chromadb",), name="import-chromadb").start()
 
 
 class VectorStore:

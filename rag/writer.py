@@ -25,7 +25,6 @@ from rag.ledger import Outcomes, Plan, plan
 from rag.locking import pause_for_others, writer_lock
 from rag.records import Record, Reject
 from rag.store import Row, Store
-from rag.vectors import preload_chromadb
 
 # With the packaged model some 5 s of embedding: a bar that moves, little lost by a kill, stores opened rarely.
 BATCH_RECORDS = 32
@@ -77,6 +76,7 @@ class Writer:
         self._lock_timeout_s = lock_timeout_s
         self.store = Store(folder, write=True)
         self._derived = Derived(self.store)
+        self._released_at: float | None = None
 
     def release_parts(self) -> None:
         """Close Chroma; the next write opens it again."""
@@ -114,10 +114,11 @@ class Writer:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the writer's lock; afterwards give others a turn."""
+        """Hold the writer's lock, after others have had a turn."""
+        pause_for_others(self._released_at)
         with writer_lock(self._folder, self._lock_timeout_s):
             yield
-        pause_for_others()
+        self._released_at = time.monotonic()
 
     def needs_repair(self) -> bool:
         """Is there a batch to complete or a part to repair? Looks at SQLite and two small files only."""
@@ -142,8 +143,6 @@ class Writer:
         wanted = plan(self.store, batch)
         if not wanted.writes:
             return wanted.outcomes
-        if wanted.to_embed:
-            preload_chromadb()
         vectors: dict[str, np.ndarray] = {}
         self._embed(wanted, vectors)
         with self.locked():
