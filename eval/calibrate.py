@@ -97,7 +97,7 @@ def answerable_rows(engine: Engine, cases: Sequence[Case], sentence: Linear) -> 
             np.array(sentence.weights),
             corpus.spans[best][0],
         )
-        features = judge(read.question, read.signals, read.named, corpus, ranked).features
+        features = judge(read.question, read.talk, read.named, corpus, ranked).features
         about = min(case.relevant | case.about, default=case.id)
         table.add(features, case.answerable, number, fold_of(about), fold_of(about))
     return table.rows()

@@ -111,10 +111,10 @@ def judge(question: Question, signals: Signals, named: Named, corpus: Corpus, ra
     asked = question.text
     slot = slot_of(" ".join(respell(asked, corpus.index)))
     absent = {
-        "term": any(_is_term(concept) and not concept.known for concept in lacking),
         "unknown_name": bool(named.unknown),
     }
     contrary = {
+        "term": any(_is_term(concept) and not concept.known for concept in lacking),
         "proper_noun": any(not set(phrase_of(word)) & known for word in proper_nouns(asked)),
         "number": bool(premises.missing_numbers),
         "conflict": bool(premises.conflicts),

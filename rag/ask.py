@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.calibration import Calibration, default_calibration
-from rag.comparison import papers_of_sides
+from rag.comparison import MOST_PAPERS, papers_of_sides
 from rag.corpus import Corpus, build_corpus
 from rag.draft import Draft
 from rag.errors import BadQuestion, InputError
@@ -40,12 +40,13 @@ EMPTY = "The library is empty: add abstracts with `citewise ingest PATH`."
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A question as read against a corpus, with the signals of the whole of it."""
+    """A question as read against a corpus: `signals` of the question, `talk` of it with the conversation it leans on."""
 
     alone: Standalone
     question: Question
     corpus: Corpus
     signals: Signals
+    talk: Signals
     named: Named
     ranking: Ranking
     allowed: NDArray[np.bool_]
@@ -134,20 +135,20 @@ class Engine:
         alone = stand_alone(text, history, corpus)
         question = parse_question(text)
         watch.lap("understand")
-        vectors = self._embedder.embed([text, *([alone.context] if alone.context else [])])
+        whole = f"{alone.context} {text}" if alone.context else text
+        vectors = self._embedder.embed([text, *([whole] if alone.context else [])])
         watch.lap("embed")
         signals = compute_signals(corpus.view, corpus.index, text, vectors[0])
         named = find_named(text, corpus)
-        context = None
-        if alone.context:
-            context = relevance_of(compute_signals(corpus.view, corpus.index, alone.context, vectors[1]))
+        talk = compute_signals(corpus.view, corpus.index, whole, vectors[1]) if alone.context else signals
+        context = relevance_of(talk) if alone.context else None
         ranking = rank_papers(relevance_of(signals), named, allowed, context, alone.focus)
         if alone.focus:
             strength = named.strength.copy()
             strength[list(alone.focus)] = 1.0
             named = replace(named, strength=strength)
         watch.lap("rank")
-        return Read(alone, question, corpus, signals, named, ranking, allowed)
+        return Read(alone, question, corpus, signals, talk, named, ranking, allowed)
 
     def _draft(self, read: Read, top: int) -> Draft:
         question, corpus = read.question, read.corpus
@@ -159,17 +160,21 @@ class Engine:
             ]
             excluded = criteria.pop() if question.excluded else None
             return answer_listing(question, criteria, excluded, read.allowed, corpus, self._calibration, top)
-        if question.sides:
+        if question.sides or len(read.named.papers) > 1:
             sides = self._sides(question, read)
             if len(sides) > 1:
                 return answer_comparison(question, sides, read.signals, read.ranking, corpus, self._calibration, top)
-        return answer_question(question, read.signals, read.named, read.ranking, corpus, self._calibration, top)
+        return answer_question(
+            question, read.signals, read.talk, read.named, read.ranking, corpus, self._calibration, top
+        )
 
     def _criterion(self, text: str, vector: NDArray[np.float32], corpus: Corpus) -> Criterion:
         widened = compute_signals(corpus.view, corpus.index, text, vector)
         return Criterion(widened, compute_signals(corpus.view, corpus.index, text, vector, widen=False))
 
     def _sides(self, question: Question, read: Read) -> list[int]:
+        if not question.explicit_sides and len(read.named.papers) > 1:
+            return [paper for paper in read.named.papers if read.allowed[paper]][:MOST_PAPERS]
         if len(set(question.sides)) == 1:
             return [int(paper) for paper in read.ranking.order[:2]]
         scores = []

@@ -26,7 +26,7 @@ _ASPECT = re.compile(
 _CUE = re.compile(
     r"\b(?:each\s+(?:of|paper|work|method|one|do|does|have|has|assume\w*|propose\w*|trade)|(?:one|the\s+first)\s+(?:paper|work)\b.*\b(?:another|the\s+other|the\s+second)|"
     r"(?:do|does|what\s+do)\s+\w+\s+(?:papers?|works?|methods?)?\s*both|two\s+(?:papers|works|methods)\b|respectively|what\b.+\bwork\b.+,\s+and\s+what\b|"
-    r"in\s+common|more\s+than\s+in|how\s+do\s+their|what\s+does\s+each|does\s+each|differ\b|between\s+.+\s+and\b.*\bdiffer\w*|whereas)",
+    r"\bin\s+.+,\s+in\s+.+,?\s+and\s+in\s|in\s+common|more\s+than\s+in|how\s+do\s+their|what\s+does\s+each|does\s+each|differ\b|between\s+.+\s+and\b.*\bdiffer\w*|whereas)",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 _CLAUSES = re.compile(

@@ -34,7 +34,8 @@ class Concept:
 
     `text` is how the question says it. Its own `words` occur in a sentence when all do, anywhere; a term of the field
     that has several words, and each of the `phrases` that say the same or imply it, only as neighbours. `weight` > 0 grows with rarity in the corpus. `named`
-    tells that it is written like a name; `known` that the corpus has it; `term` that it is a term of the field.
+    tells that it is written like a name; `known` that the corpus has it; `term` that it is a term of the field;
+    `light` that it is an everyday word.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Concept:
     named: bool
     known: bool
     term: bool
+    light: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ def load_thesaurus() -> Thesaurus:
 
 def _term(text: str, exact: frozenset[str]) -> Phrase:
     """The phrase of a term; one whose stem means other things too is compared as written (`=identifiability`)."""
-    if text.casefold() in exact:
+    # "we prove" and "our code" would shrink to one stem that means much more.
+    shrinks = len(phrase_of(text)) == 1 and len(words(text)) > 1
+    if text.casefold() in exact or shrinks:
         return tuple(f"{AS_WRITTEN}{word.casefold()}" for word in words(text))
     return phrase_of(text)
 
@@ -169,7 +173,7 @@ def _longest(
             phrases += [phrase_of(form) for form in index.long_forms[kept[position].casefold()]]
         if phrases:
             return size, words, tuple(dict.fromkeys(phrase for phrase in phrases if phrase and phrase != words))
-        if size > 1 and thesaurus and words in thesaurus.terms:
+        if size > 1 and thesaurus and words in thesaurus.terms and _mask((), (words,), index).any():
             return size, words, (words,)
     own = tuple(stems(kept[position]))
     if len(own) > 2 and own[0] == "".join(own[1:]):  # CamelCase: the joined form, or its parts side by side
@@ -189,12 +193,19 @@ def _may_abbreviate(word: str) -> bool:
 
 def _concept(written: Sequence[str], words: Phrase, phrases: tuple[Phrase, ...], index: TermIndex) -> Concept:
     df = int(np.unique(index.sentence_paper[np.flatnonzero(_mask(words, phrases, index))]).size)
-    weight = math.log(1.0 + (index.n_papers - df + 0.5) / (df + 0.5))
-    if len(written) == 1 and words[0] in _light_stems():
-        weight *= LIGHT_WEIGHT
+    light = len(written) == 1 and words[0] in _light_stems() and not phrases
+    rarity = math.log(1.0 + (index.n_papers - df + 0.5) / (df + 0.5)) * (LIGHT_WEIGHT if light else 1.0)
     named = any(is_name(word) for word in written)
-    term = bool(phrases) or named or words in load_thesaurus().terms
-    return Concept(" ".join(written), words, phrases, weight * (1.0 + 0.5 * (len(written) - 1)), named, df > 0, term)
+    return Concept(
+        text=" ".join(written),
+        words=words,
+        phrases=phrases,
+        weight=rarity * (1.0 + 0.5 * (len(written) - 1)),
+        named=named,
+        known=df > 0,
+        term=bool(phrases) or named or words in load_thesaurus().terms,
+        light=light,
+    )
 
 
 @lru_cache(maxsize=1)
@@ -213,11 +224,11 @@ def _literal(phrase: Phrase) -> bool:
 
 def _mask(words: Phrase, phrases: Iterable[Phrase], index: TermIndex) -> NDArray[np.bool_]:
     mask = np.zeros(index.n_sentences, dtype=bool)
-    if len(words) == 1 or not phrases:
+    if words and (len(words) == 1 or not phrases):
         mask[_intersection([index.sentences_with(term) for term in words])] = True
         own: tuple[Phrase, ...] = ()
     else:
-        own = (words,)
+        own = (words,) if words else ()
     for phrase in (*own, *phrases):
         if len(phrase) == 1 or _literal(phrase):
             mask[_intersection([index.sentences_with(term) for term in phrase])] = True

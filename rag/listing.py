@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rag.calibration import Calibration
 from rag.corpus import Corpus
 from rag.draft import Draft
-from rag.membership import cut, is_term_criterion, membership_features
+from rag.membership import cut, impossible, is_term_criterion, membership_features
 from rag.question import Question
 from rag.signals import Signals
 from rag.verify import Drafted
@@ -36,7 +36,8 @@ def membership(criterion: Criterion, corpus: Corpus, calibration: Calibration) -
     term = is_term_criterion(criterion.widened)
     features = membership_features(criterion.widened, criterion.literal, corpus, term)
     model = calibration.membership_term if term else calibration.membership_open
-    return model.probability(features)
+    probability = model.probability(features)
+    return np.where(impossible(criterion.widened, corpus), 0.0, probability)
 
 
 def answer_listing(

@@ -14,8 +14,8 @@ from rag.corpus import Corpus
 from rag.signals import Signals, best_of_paper
 
 Floats = NDArray[np.float64]
-FULL = 0.999
 TERM_SHARE = 0.6
+NEEDED_SHARE = 0.4
 # Papers below this probability are never listed, however small the set would be.
 FLOOR = 0.2
 TERM_FEATURES = ("full_sentence", "full_sentences", "cosine_of_full", "cosine_of_others")
@@ -39,7 +39,7 @@ def is_term_criterion(widened: Signals) -> bool:
     """Whether the criterion is made of terms of the field, and some sentence of the corpus has all of it."""
     total = sum(concept.weight for concept in widened.concepts)
     share = sum(concept.weight for concept in widened.concepts if concept.term) / max(total, 1e-9)
-    return share >= TERM_SHARE and bool((widened.coverage_sentence > FULL).any())
+    return share >= TERM_SHARE and bool(widened.full.any())
 
 
 def membership_features(widened: Signals, literal: Signals, corpus: Corpus, term: bool) -> Floats:
@@ -51,7 +51,7 @@ def membership_features(widened: Signals, literal: Signals, corpus: Corpus, term
     owner = corpus.view.sentence_paper
     total = (widened.cos_paper + widened.best_sentence).astype(np.float64)
     standard = (total - total.mean()) / (total.std() + 1e-9)
-    full = widened.coverage_sentence > FULL
+    full = widened.full
     own = corpus.own_work
     terms = np.array([concept.term for concept in widened.concepts], dtype=bool)
     lacking = (~widened.hits_of_papers(owner, n)[terms]).any(axis=0).astype(np.float64)
@@ -73,6 +73,22 @@ def membership_features(widened: Signals, literal: Signals, corpus: Corpus, term
         lacking,
     ]
     return np.array(columns, dtype=np.float64).T
+
+
+def impossible(widened: Signals, corpus: Corpus) -> NDArray[np.bool_]:
+    """(n,): papers that can't qualify: they lack a name or acronym of the criterion, or nothing has a term that it needs.
+
+    Who asks for MoE routing does not want routing without MoE.
+    """
+    n = len(corpus.view.papers)
+    has = widened.hits_of_papers(corpus.view.sentence_paper, n)
+    total = sum(concept.weight for concept in widened.concepts)
+    out = np.zeros(n, dtype=bool)
+    for concept, row in zip(widened.concepts, has, strict=True):
+        needed = concept.named or (concept.term and not concept.known and concept.weight >= NEEDED_SHARE * total)
+        if needed:
+            out |= ~row
+    return out
 
 
 def cut(probability: Floats) -> NDArray[np.bool_]:

@@ -22,23 +22,26 @@ class Named:
     """What the names of a text point at.
 
     `strength` (n,): 1 for papers that introduce a name of the text, .6 for papers that have a name which at most two
-    papers have, else 0. `unknown` are names that no paper has.
+    papers have, else 0. `unknown` are names that no paper has; `papers` those that alone introduce a name of the text, in its order.
     """
 
     strength: NDArray[np.float32]
     unknown: tuple[str, ...]
+    papers: tuple[int, ...] = ()
 
 
 def find_named(text: str, corpus: Corpus) -> Named:
     """The names of a text, looked up in a corpus. Lower-case words count only where a paper owns just that name."""
     strength = np.zeros(len(corpus.view.papers), dtype=np.float32)
     unknown = []
+    alone: dict[int, None] = {}
     for word in dict.fromkeys(words(text)):
         key = word.casefold()
         owners = corpus.owners.get(key, frozenset())
         holders = corpus.index.names.get(key, frozenset())
         if owners and (is_name(word) or key not in corpus.index.vocabulary):
             strength[list(owners)] = 1.0
+            alone.update(dict.fromkeys(owners if len(owners) == 1 else ()))
         elif is_name(word) and 0 < len(holders) <= RARE_PAPERS:
             strength[list(holders)] = np.maximum(strength[list(holders)], RARE_STRENGTH)
         elif is_name(word) and not word.endswith(ADJECTIVAL) and not _has(word, corpus):
@@ -47,7 +50,8 @@ def find_named(text: str, corpus: Corpus) -> Named:
     for name, papers in corpus.long_names.items():
         if _contains(content, name):
             strength[list(papers)] = 1.0
-    return Named(strength, tuple(unknown))
+            alone.update(dict.fromkeys(papers if len(papers) == 1 else ()))
+    return Named(strength, tuple(unknown), tuple(alone))
 
 
 def _has(word: str, corpus: Corpus) -> bool:

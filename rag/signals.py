@@ -28,6 +28,7 @@ class Signals:
     `cos_paper`, `best_sentence` (n,), `cos_sentence` (s,): cosine similarity, -1..1.
     `bm25` (n,): BM25 of the weighted content words, 0..`bm25_bound`. `hits` (c, s): whether concept c occurs in sentence s.
     `coverage_sentence` (s,), `coverage_paper` (n,): idf-weighted share of the concepts that occur, 0..1.
+    `full` (s,): whether all concepts but everyday words occur.
     `bigram_sentence` (s,): share of the question's neighbouring content stems that are neighbours there too, 0..1.
     """
 
@@ -41,6 +42,7 @@ class Signals:
     coverage_sentence: Floats
     coverage_paper: Floats
     bigram_sentence: Floats
+    full: NDArray[np.bool_]
 
     def hits_of_papers(self, sentence_paper: NDArray[np.int32], n_papers: int) -> NDArray[np.bool_]:
         """(c, n): whether concept c occurs anywhere in paper p."""
@@ -83,8 +85,15 @@ def compute_signals(view: View, index: TermIndex, text: str, vector: Floats, wid
         hits=hits,
         coverage_sentence=(weights @ hits / total).astype(np.float32),
         coverage_paper=(weights @ in_paper / total).astype(np.float32),
+        full=_full(concepts, hits),
         bigram_sentence=bigrams / max(1, len(content_bigrams(stems(text)))),
     )
+
+
+def _full(concepts: tuple[Concept, ...], hits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    heavy = np.array([not concept.light for concept in concepts], dtype=bool)
+    kept = hits[heavy] if heavy.any() else hits
+    return kept.all(axis=0) if len(kept) else np.zeros(hits.shape[1], dtype=bool)
 
 
 def _bm25(view: View, index: TermIndex, text: str) -> tuple[Floats, float]:

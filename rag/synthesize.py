@@ -38,6 +38,7 @@ def ranked_sentences(
 def answer_question(
     question: Question,
     signals: Signals,
+    talk: Signals,
     named: Named,
     ranking: Ranking,
     corpus: Corpus,
@@ -46,7 +47,7 @@ def answer_question(
 ) -> Draft:
     """The answer to a question from its best paper, or a refusal that says what is missing."""
     ranked = ranked_sentences(question, signals, corpus, ranking.best, calibration)
-    judgement = judge(question, signals, named, corpus, ranked)
+    judgement = judge(question, talk, named, corpus, ranked)
     papers = [int(paper) for paper in ranking.order[:top]]
     probability = calibration.answerable.probability(judgement.features[None, :])[0]
     cited = fewest(ranked, MASS, MOST_SENTENCES)
