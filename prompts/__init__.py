@@ -1,0 +1,1 @@
+"""Prompt texts for language models (none yet: answers are quotations)."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 W_PAPER = 1.0
-W_SENTENCE = 0.5
-W_WORDS = 1.5
+W_SENTENCE = 1.0
+W_WORDS = 1.0
 
 K1 = 1.2
 """BM25's k1 in the lexical index: a term adds at most (k1 + 1) times its idf (Robertson and Zaragoza 2009)."""
