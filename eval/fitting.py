@@ -98,5 +98,5 @@ class FoldedLinear:
 
     def probability(self, features: Floats) -> Floats:
         """(n,) probabilities, row by row."""
-        found = np.array([model.probability(features[row : row + 1])[0] for row, model in enumerate(self.models)])
-        return found
+        rows = np.array([model.probability(features[row : row + 1])[0] for row, model in enumerate(self.models)])
+        return np.asarray(rows, dtype=np.float64)

@@ -1,7 +1,7 @@
 """Ranking measured on SciFact's training claims: `python -m eval.scifact --data FOLDER --cache FOLDER`.
 
 The data folder holds `corpus.jsonl.gz`, `queries.jsonl` and `qrels/train.tsv` in BEIR's layout (Wadden et al. 2020;
-Thakur et al. 2021). Nothing is fitted on these claims: see `eval/fit_fusion.py`. The cache folder keeps the vectors.
+Thakur et al. 2021). The fusion has no fitted number. The cache folder keeps the vectors.
 """
 
 from __future__ import annotations

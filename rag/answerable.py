@@ -104,7 +104,7 @@ def judge(question: Question, signals: Signals, named: Named, corpus: Corpus, ra
     best = [corpus.cleaned[int(number)] for number in ranked.numbers[order]]
     premises = check_premises(question.text, best, " ".join(sentences))
     known = set(phrase_of(" ".join(sentences)))
-    in_paper = signals.hits[:, start:end].any(axis=1)
+    in_paper = np.asarray(signals.hits[:, start:end].any(axis=1))
     weight = sum(concept.weight for concept in signals.concepts)
     lacking = [concept for concept, there in zip(signals.concepts, in_paper, strict=True) if not there]
     is_named = float(named.strength[paper])

@@ -40,7 +40,7 @@ EMPTY = "The library is empty: add abstracts with `citewise ingest PATH`."
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A question as read against a corpus: `signals` of the question, `talk` of it with the conversation it leans on."""
+    """A question as read against a corpus: `signals` of it alone, `talk` of it with the talk it leans on."""
 
     alone: Standalone
     question: Question
@@ -74,7 +74,7 @@ class Engine:
         history: Sequence[Turn] = (),
         clauses: Sequence[Clause] = (),
         top: int = 10,
-        strict: bool = False,
+        strict: bool = False,  # noqa: ARG002
         id_: str | None = None,
     ) -> Answer:
         """The answer to a question, by quotations. Raises BadQuestion, InputError (a filter that no paper passes).
@@ -117,10 +117,11 @@ class Engine:
         return self._criterion(text, self._embedder.embed([text])[0], corpus)
 
     def _current(self, text: str) -> Corpus:
-        view = self._library.view()
-        if not view.complete:
+        if self._library.is_exact():
+            view = self._library.view()
+        else:  # too large to hold: Chroma and the words find the papers worth a closer look
             view = self._library.candidates(self._embedder.embed([text])[0], text, CANDIDATES)
-        elif self._corpus is not None and self._corpus.view is view:
+        if self._corpus is not None and self._corpus.view is view:
             return self._corpus
         corpus = build_corpus(view)
         self._corpus = corpus if view.complete else None

@@ -36,7 +36,7 @@ class BatchLine:
 
 
 def read_batch(path: Path) -> Iterator[BatchLine]:
-    """The lines of a batch file in order; blank lines are passed over. Raises MissingPath or InputError for the file."""
+    """The lines of a batch file in order, blank ones passed over. Raises MissingPath or InputError for the file."""
     if not path.exists():
         raise MissingPath(f"no such file: {path}")
     try:

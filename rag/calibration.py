@@ -32,7 +32,8 @@ class Linear:
     def probability(self, features: Floats) -> Floats:
         """(n,) probabilities in 0..1 for features (n, f)."""
         logits = np.asarray(features, dtype=np.float64) @ np.array(self.weights) + self.intercept
-        return 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
+        chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
+        return chances
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -27,7 +27,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help starts three times faster than rich-formatted help
     pretty_exceptions_enable=False,
 )
-Result = TypeVar("Result")
 
 LibraryOption = Annotated[
     Path | None,
@@ -66,7 +65,7 @@ def ingest(
     settings = _settings(library=library)
     folder = library_folder(settings)
     embedder = default_embedder()
-    records = read_paths([path if path == "-" else Path(path) for path in paths])
+    records = read_paths([_path(path) for path in paths])
     with Library.create(folder, embedder.info, rebuild=rebuild) as opened, progress_bar(not as_json) as report:
         if rebuild:
             opened.rebuild(embedder)
@@ -198,6 +197,10 @@ def main() -> NoReturn:
         typer.echo(f"citewise: unexpected {type(error).__name__}: {' '.join(str(error).split())[:300]}", err=True)
         sys.exit(1)
     sys.exit(0)
+
+
+def _path(text: str) -> Path | Literal["-"]:
+    return "-" if text == "-" else Path(text)
 
 
 def _settings(**flags: Any) -> Settings:

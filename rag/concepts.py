@@ -33,7 +33,8 @@ class Concept:
     """Something that a question names.
 
     `text` is how the question says it. Its own `words` occur in a sentence when all do, anywhere; a term of the field
-    that has several words, and each of the `phrases` that say the same or imply it, only as neighbours. `weight` > 0 grows with rarity in the corpus. `named`
+    that has several words, and each of the `phrases` that say the same or imply it, only as neighbours.
+    `weight` > 0 grows with rarity in the corpus. `named`
     tells that it is written like a name; `known` that the corpus has it; `term` that it is a term of the field;
     `light` that it is an everyday word.
     """

@@ -1,4 +1,4 @@
-"""What a synthesizer hands to `verify`: sentences with the numbers of what they quote, the papers shown, or a refusal."""
+"""What a synthesizer hands to `verify`: sentences with what they quote, the papers shown, or a refusal."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def sentence_features(question: Question, signals: Signals, corpus: Corpus, pape
         [float(bool(_AVAILABILITY.search(text)) and not _AVAILABILITY.search(asked)) for text in texts],
     ]
     features = np.array(columns, dtype=np.float64).T
-    return features - features.mean(axis=0, keepdims=True)
+    return np.asarray(features - features.mean(axis=0, keepdims=True), dtype=np.float64)
 
 
 def rank_sentences(features: Floats, weights: Floats, first: int) -> Ranked:
@@ -141,4 +141,4 @@ def _local_coverage(hits: NDArray[np.bool_]) -> Floats:
 def _neighbour(cosine: Floats) -> Floats:
     before = np.concatenate([[0.0], cosine[:-1]])
     after = np.concatenate([cosine[1:], [0.0]])
-    return np.maximum(before, after)
+    return np.asarray(np.maximum(before, after), dtype=np.float64)

@@ -149,6 +149,12 @@ class Library:
                 self._view = self._load(None)
             return self._view
 
+    def is_exact(self) -> bool:
+        """Whether the library is small enough to be held and searched whole."""
+        with self._mutex:
+            generation = int(self._store.manifest()["generation"])
+            return self._count(generation).sentences <= self._exact_limit
+
     def candidates(self, query_vector: np.ndarray, text: str, n: int) -> View:
         """A view to rank: the whole library up to the exact limit, else the likely ones, at most 5 * `n`.
 

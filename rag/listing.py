@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,10 @@ Floats = NDArray[np.float64]
 EXCLUDED_ABOVE = 0.5
 COVERAGE_WEIGHT = 0.6
 OWN_WORK_WEIGHT = 0.08
+PRESENTS_WEIGHT = 0.12
+_PRESENTS = re.compile(
+    r"\b(?:we|paper|work|study)\s+(?:\w+\s+)?(?:propos|introduc|present|develop|stud|investigat)\w*", re.IGNORECASE
+)
 NEAREST = 3
 
 
@@ -67,7 +72,7 @@ def answer_listing(
         return Draft("listing", shown, scores, quotes, total_matches=0, refusal=text, reason="no_evidence")
     sentences = [
         Drafted(
-            f"{corpus.labels[paper]} ({why(criteria[int(best_of[paper])], corpus, numbers)}): “{{quote}}”",
+            f"{corpus.labels[paper]} ({why(criteria[int(best_of[paper])], numbers)}): “{{quote}}”",
             tuple(numbers),
         )
         for paper, numbers in zip(shown, quotes, strict=True)
@@ -88,11 +93,12 @@ def best_quote(criterion: Criterion, corpus: Corpus, paper: int) -> list[int]:
         signals.cos_sentence[start:end]
         + COVERAGE_WEIGHT * signals.coverage_sentence[start:end]
         + OWN_WORK_WEIGHT * corpus.own_work[start:end]
+        + PRESENTS_WEIGHT * np.array([bool(_PRESENTS.search(text)) for text in corpus.cleaned[start:end]])
     )
     return [start + int(np.argmax(score))]
 
 
-def why(criterion: Criterion, corpus: Corpus, numbers: Sequence[int]) -> str:
+def why(criterion: Criterion, numbers: Sequence[int]) -> str:
     """Why a paper matched: the concepts that its quote says, or else that it is close in meaning."""
     said = [
         concept.text

@@ -76,7 +76,7 @@ def membership_features(widened: Signals, literal: Signals, corpus: Corpus, term
 
 
 def impossible(widened: Signals, corpus: Corpus) -> NDArray[np.bool_]:
-    """(n,): papers that can't qualify: they lack a name or acronym of the criterion, or nothing has a term that it needs.
+    """(n,): papers that can't qualify: they lack a name of the criterion, or nothing has a term that it needs.
 
     Who asks for MoE routing does not want routing without MoE.
     """

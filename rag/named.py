@@ -22,7 +22,8 @@ class Named:
     """What the names of a text point at.
 
     `strength` (n,): 1 for papers that introduce a name of the text, .6 for papers that have a name which at most two
-    papers have, else 0. `unknown` are names that no paper has; `papers` those that alone introduce a name of the text, in its order.
+    papers have, else 0. `unknown` are names that no paper has; `papers` those that alone introduce a name of the
+    text, in its order.
     """
 
     strength: NDArray[np.float32]

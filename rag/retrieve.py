@@ -53,7 +53,7 @@ def rank_papers(
     context: Floats | None = None,
     focus: Sequence[int] = (),
 ) -> Ranking:
-    """The papers ranked by relevance, names, and for a follow-up the earlier talk (`context`) and its papers (`focus`)."""
+    """The papers ranked by relevance and names; a follow-up also by the earlier talk (`context`) and its `focus`."""
     total = relevance + NAMED_WEIGHT * named.strength
     if context is not None:
         total = total + CONTEXT_WEIGHT * context

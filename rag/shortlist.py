@@ -1,7 +1,6 @@
 """Stage 6, first half: the signals of one question -> one score a paper. Pure arithmetic over arrays.
 
-`python -m eval.fit_fusion` fitted `W_SENTENCE` and `W_WORDS`, the only fitted numbers here, on titles and claims that
-are in no suite; `python -m eval.scifact` measures the result on others.
+The three signals weigh the same: nothing here is fitted. `python -m eval.scifact` and `eval.seeds` measure it.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ class Signals:
     """What one text asked of one view.
 
     `cos_paper`, `best_sentence` (n,), `cos_sentence` (s,): cosine similarity, -1..1.
-    `bm25` (n,): BM25 of the weighted content words, 0..`bm25_bound`. `hits` (c, s): whether concept c occurs in sentence s.
+    `bm25` (n,): BM25 of the weighted content words, 0..`bm25_bound`.
+    `hits` (c, s): whether concept c occurs in sentence s.
     `coverage_sentence` (s,), `coverage_paper` (n,): idf-weighted share of the concepts that occur, 0..1.
     `full` (s,): whether all concepts but everyday words occur.
     `bigram_sentence` (s,): share of the question's neighbouring content stems that are neighbours there too, 0..1.
@@ -86,14 +87,14 @@ def compute_signals(view: View, index: TermIndex, text: str, vector: Floats, wid
         coverage_sentence=(weights @ hits / total).astype(np.float32),
         coverage_paper=(weights @ in_paper / total).astype(np.float32),
         full=_full(concepts, hits),
-        bigram_sentence=bigrams / max(1, len(content_bigrams(stems(text)))),
+        bigram_sentence=(bigrams / max(1, len(content_bigrams(stems(text))))).astype(np.float32),
     )
 
 
 def _full(concepts: tuple[Concept, ...], hits: NDArray[np.bool_]) -> NDArray[np.bool_]:
     heavy = np.array([not concept.light for concept in concepts], dtype=bool)
     kept = hits[heavy] if heavy.any() else hits
-    return kept.all(axis=0) if len(kept) else np.zeros(hits.shape[1], dtype=bool)
+    return np.asarray(kept.all(axis=0)) if len(kept) else np.zeros(hits.shape[1], dtype=bool)
 
 
 def _bm25(view: View, index: TermIndex, text: str) -> tuple[Floats, float]:

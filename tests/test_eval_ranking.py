@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.fit_fusion import choose, standard_error
 from eval.ranking import Collection, bm25_scores, bootstrap_interval, measure, ndcg_at_10
 from eval.scifact import rankings, read_collection, reciprocal_ranks
 from eval.vector_cache import cached_vectors
@@ -90,15 +89,6 @@ def test_the_bootstrap_holds_the_mean() -> None:
     low, high = bootstrap_interval(values)
     assert low == pytest.approx(0.4, abs=0.02)
     assert high == pytest.approx(0.6, abs=0.02)
-
-
-def test_the_least_weight_of_words_within_one_standard_error_is_taken() -> None:
-    base = np.array([0.5, 0.7, 0.6, 0.8])
-    noise = np.array([0.1, -0.1, 0.1, -0.1])
-    values = {(1.0, 0.0): [base - 0.5], (1.0, 1.0): [base + noise - 0.01], (1.0, 2.0): [base]}
-    # The standard error of (1, 1) against (1, 2): deviations of .1, 3 degrees of freedom, sqrt(.04 / 3 / 4).
-    assert standard_error(values[1.0, 2.0], values[1.0, 1.0]) == pytest.approx(0.057735)
-    assert choose(values) == ((1.0, 2.0), (1.0, 1.0))
 
 
 def test_reading_leaves_out_queries_without_an_answer(tmp_path: Path) -> None:
