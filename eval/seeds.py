@@ -112,12 +112,24 @@ def table(outcomes: Sequence[Outcome], abstracts: dict[str, str]) -> list[str]:
     lines.append(
         _line("listings: F1, borderline papers counted as wrong", [listing_f1(o, neutral=False) for o in listings])
     )
+    return [*lines, *_refusal_lines(outcomes), *_quote_lines(outcomes, listings, abstracts)]
+
+
+def _refusal_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    lines = []
     refused = [o for o in outcomes if o.answer.refused]
     unanswerable = [o for o in outcomes if not o.case.answerable]
     lines.append(_line("refusals: precision", [float(not o.case.answerable) for o in refused]))
     lines.append(_line("refusals: recall", [float(o.answer.refused) for o in unanswerable]))
     for style in ("absent", "detail", "false_premise"):
-        lines.append(_line(f"  recall, {style}", [float(o.answer.refused) for o in of["unanswerable", style]]))
+        lines.append(
+            _line(f"  recall, {style}", [float(o.answer.refused) for o in unanswerable if o.case.style == style])
+        )
+    return lines
+
+
+def _quote_lines(outcomes: Sequence[Outcome], listings: Sequence[Outcome], abstracts: dict[str, str]) -> list[str]:
+    lines = []
     quotes = [citation for o in outcomes for s in o.answer.sentences for citation in s.citations]
     exact = [float(abstracts[c.paper_id][c.start_char : c.end_char] == c.quote) for c in quotes]
     lines.append(_line("quotes verbatim at their offsets", exact))

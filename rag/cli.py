@@ -5,15 +5,15 @@ Exit codes: 0 answered (a refusal is an answer), 1 a user's error told in one li
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from rag.errors import CitewiseError, InputError
+from rag.output import print_facts, print_json
 
 if TYPE_CHECKING:
     from rag.ask import Engine
@@ -65,13 +65,13 @@ def ingest(
     settings = _settings(library=library)
     folder = library_folder(settings)
     embedder = default_embedder()
-    records = read_paths([_path(path) for path in paths])
+    records = read_paths(["-" if path == "-" else Path(path) for path in paths])
     with Library.create(folder, embedder.info, rebuild=rebuild) as opened, progress_bar(not as_json) as report:
         if rebuild:
             opened.rebuild(embedder)
         summary = opened.ingest(records, embedder, report, lock_timeout_s=settings.lock_timeout_s)
     if as_json:
-        _print_json(summary.as_json())
+        print_json(summary.as_json())
     else:
         print_summary(summary, folder)
 
@@ -105,7 +105,7 @@ def ask(
             return
         answer = engine.ask(_need(question), (), clauses, settings.top, strict=strict)
     if as_json:
-        _print_json(answer_json(answer))
+        print_json(answer_json(answer))
     else:
         from rag.display import print_answer
 
@@ -138,7 +138,7 @@ def search(
             return
         hits, total, timings = engine.search(_need(query), clauses, settings.top)
     if as_json:
-        _print_json(search_json(_need(query), hits, total, timings))
+        print_json(search_json(_need(query), hits, total, timings))
     else:
         from rag.display import print_hits
 
@@ -165,7 +165,7 @@ def status(library: LibraryOption = None, as_json: JsonOption = False) -> None:
     """What the library holds and what it was made with."""
     with _library(_settings(library=library)) as opened:
         found = opened.status().as_json()
-    _print_facts(found, as_json)
+    print_facts(found, as_json)
 
 
 @app.command()
@@ -175,7 +175,7 @@ def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> None:
 
     checks = examine(_settings(library=library))
     if as_json:
-        _print_json({"ok": all(check["ok"] for check in checks), "checks": checks})
+        print_json({"ok": all(check["ok"] for check in checks), "checks": checks})
     else:
         for check in checks:
             typer.echo(f"{'ok  ' if check['ok'] else 'FAIL'} {check['name']}: {check['detail']}")
@@ -197,10 +197,6 @@ def main() -> NoReturn:
         typer.echo(f"citewise: unexpected {type(error).__name__}: {' '.join(str(error).split())[:300]}", err=True)
         sys.exit(1)
     sys.exit(0)
-
-
-def _path(text: str) -> Path | Literal["-"]:
-    return "-" if text == "-" else Path(text)
 
 
 def _settings(**flags: Any) -> Settings:
@@ -246,29 +242,7 @@ def _run_batch(path: Path, question: str | None, answer: Callable[[Any], dict[st
     if question is not None:
         raise typer.BadParameter("give either a question or --batch FILE.jsonl, not both")
     for line in read_batch(path):
-        _print_json(line.answered_by(answer), flush=True)
-
-
-def _print_json(value: object, flush: bool = False) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
-    if flush:
-        sys.stdout.flush()
-
-
-def _print_facts(facts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        _print_json(facts)
-        return
-    for name, value in _flat(facts):
-        typer.echo(f"{name}: {value}")
-
-
-def _flat(facts: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
+        print_json(line.answered_by(answer), flush=True)
 
 
 if __name__ == "__main__":

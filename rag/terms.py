@@ -166,13 +166,8 @@ def build_index(sentences: Sequence[str], sentence_paper: NDArray[np.int32], tit
         _note_names(text, paper, names)
         forms.update(abbreviations(text))
         vocabulary.update(word for word in words(text) if len(word) >= 5 and word.islower())
-    for paper, title in enumerate(titles):
-        if title:
-            of_paper[paper].update(stems(title))
-            _note_names(title, paper, names)
-    long_forms: dict[str, list[str]] = defaultdict(list)
-    for (short, long_form), _ in sorted(forms.items(), key=lambda item: (-item[1], item[0])):
-        long_forms[short.casefold()].append(long_form)
+    _note_titles(titles, of_paper, names)
+    long_forms = _long_forms(forms)
     return TermIndex(
         n_papers=len(titles),
         n_sentences=len(sentences),
@@ -194,6 +189,20 @@ def content_bigrams(sequence: Iterable[str]) -> list[tuple[str, str]]:
     """Neighbouring stems with function words passed over, so that `routing of experts` has (rout, expert)."""
     kept = [term for term in sequence if term not in _FUNCTION_STEMS]
     return list(pairwise(kept))
+
+
+def _note_titles(titles: Sequence[str | None], of_paper: list[set[str]], names: dict[str, set[int]]) -> None:
+    for paper, title in enumerate(titles):
+        if title:
+            of_paper[paper].update(stems(title))
+            _note_names(title, paper, names)
+
+
+def _long_forms(forms: Counter[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for (short, long_form), _ in sorted(forms.items(), key=lambda item: (-item[1], item[0])):
+        found[short.casefold()].append(long_form)
+    return found
 
 
 def _note_names(text: str, paper: int, names: dict[str, set[int]]) -> None:
