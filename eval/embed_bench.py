@@ -18,18 +18,8 @@ import numpy as np
 
 from rag.abstracts import read_paths
 from rag.chunks import sentence_spans
-from rag.embed import (
-    BATCH_TOKENS,
-    MODEL_FILE,
-    MODEL_SHA256,
-    PackagedMiniLM,
-    Vectors,
-    checked_file,
-    length_batches,
-    open_session,
-    run_batch,
-    unit_rows,
-)
+from rag.embed import BATCH_TOKENS, PackagedMiniLM, Vectors, length_batches, unit_rows
+from rag.onnx_model import MODEL_FILE, MODEL_SHA256, checked_file, open_session, run_batch
 from rag.records import Record
 
 SEEDS = Path(__file__).parents[1] / "seeds"

@@ -77,16 +77,19 @@ def fit_logistic(rows: Rows, names: Sequence[str], c: float) -> Linear:
 
 
 def with_threshold(model: Linear, rows: Rows) -> Linear:
-    """The model with the threshold that has the best F1 of refusals on the rows (label true: answerable)."""
+    """The model with a threshold that has the best F1 of refusals on the rows (label true: answerable).
+
+    Many thresholds are about as good; the middle one of those within 0.01 of the best is the least a child of chance.
+    """
     probability = model.probability(rows.features)
-    best, chosen = -1.0, 0.5
-    for threshold in np.linspace(0.1, 0.9, 81):
+    thresholds = np.linspace(0.1, 0.9, 81)
+    scores = []
+    for threshold in thresholds:
         refused = probability < threshold
         right = int((refused & ~rows.labels).sum())
-        f1 = 2 * right / max(1, int(refused.sum()) + int((~rows.labels).sum()))
-        if f1 > best + 1e-9:
-            best, chosen = f1, float(threshold)
-    return Linear(model.features, model.weights, model.intercept, round(chosen, 3))
+        scores.append(2 * right / max(1, int(refused.sum()) + int((~rows.labels).sum())))
+    good = thresholds[np.array(scores) >= max(scores) - 0.01]
+    return Linear(model.features, model.weights, model.intercept, round(float(np.median(good)), 3))
 
 
 @dataclass(frozen=True)

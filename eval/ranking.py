@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.passage_cache import cached_passages
 from eval.vector_cache import cached_vectors
 from rag.chunks import sentence_spans
+from rag.concepts import find_concepts, sentences_of
+from rag.derived import cleaned, whole_text
 from rag.embed import Embedder
 from rag.lexical import WordIndex
+from rag.passages import Passage
 from rag.shortlist import Floats, fuse, word_weights
-from rag.terms import content_words
+from rag.terms import build_index, content_words
 
 RESAMPLES = 10_000
 _PIECE = re.compile(r"[^\W_]+")
@@ -44,7 +48,8 @@ class Collection:
 class Measured:
     """The signals of every query and paper, shape (queries, papers); `bound` (queries,). See `rag.shortlist.fuse`.
 
-    `plain_bm25` is BM25 of the query as it stands; `weighted_bm25` has the weights of `word_weights`.
+    `coverage` is the share of the query's concepts that a paper has. `plain_bm25` is BM25 of the query as it stands;
+    `weighted_bm25` has the weights of `word_weights`.
     """
 
     cos_paper: Floats
@@ -52,25 +57,47 @@ class Measured:
     plain_bm25: Floats
     weighted_bm25: Floats
     bound: NDArray[np.float64]
+    coverage: Floats
 
     def fused(self) -> Floats:
         """Return `fuse` of each query."""
-        rows = zip(self.cos_paper, self.best_sentence, self.weighted_bm25, self.bound, strict=True)
+        rows = zip(self.cos_paper, self.best_sentence, self.weighted_bm25, self.bound, self.coverage, strict=True)
         return np.stack([fuse(*row) for row in rows])
 
 
 def measure(collection: Collection, embedder: Embedder, cache: Path) -> Measured:
-    """Compute every signal: vectors by `embedder`, kept in `cache`; BM25 by the product's own index."""
+    """Compute every signal: vectors by `embedder`, kept in `cache`; BM25 and concepts by the product's own indices."""
+    passages = [passage(title, text) for title, text in zip(collection.titles, collection.abstracts, strict=True)]
+    vectors = cached_passages(cache, embedder, passages)
     queries = cached_vectors(cache, embedder, collection.queries)
-    cosine = queries @ cached_vectors(cache, embedder, collection.papers).T
-    parts = [
-        [*([title] if title else []), *(text[a:b] for a, b in sentence_spans(text))] or [""]
-        for title, text in zip(collection.titles, collection.abstracts, strict=True)
-    ]
-    sentences = cached_vectors(cache, embedder, [sentence for part in parts for sentence in part])
-    starts = np.cumsum([0, *map(len, parts)])[:-1]
-    best = np.stack([np.maximum.reduceat(sentences @ query, starts) for query in queries])
-    return Measured(cosine, best, *bm25_scores(collection.papers, collection.queries))
+    cosine = queries @ np.stack([rows[0] for rows in vectors]).T
+    # A paper without a sentence is compared as a whole.
+    sentences = [rows[1:] if len(rows) > 1 else rows for rows in vectors]
+    starts = np.cumsum([0, *map(len, sentences)])[:-1]
+    stacked = np.concatenate(sentences)
+    best = np.stack([np.maximum.reduceat(stacked @ query, starts) for query in queries])
+    coverage = coverage_scores(collection, passages)
+    return Measured(cosine, best, *bm25_scores(collection.papers, collection.queries), coverage)
+
+
+def passage(title: str, abstract: str) -> Passage:
+    """What is embedded of a paper, as ingesting does."""
+    sentences = tuple(cleaned(abstract[start:end]) for start, end in sentence_spans(abstract))
+    return Passage(cleaned(title), whole_text(title, abstract), sentences)
+
+
+def coverage_scores(collection: Collection, passages: Sequence[Passage]) -> Floats:
+    """Return the share of each query's concepts that each paper has in a sentence, shape (queries, papers)."""
+    owners = np.repeat(np.arange(len(passages), dtype=np.int32), [len(one.sentences) for one in passages])
+    titles = [title or None for title in collection.titles]
+    index = build_index([text for one in passages for text in one.sentences], owners, titles)
+    coverage = np.zeros((len(collection.queries), len(passages)), dtype=np.float32)
+    for row, query in enumerate(collection.queries):
+        concepts = find_concepts(query, index)
+        total = sum(concept.weight for concept in concepts) or 1.0
+        for concept in concepts:
+            coverage[row, np.unique(owners[sentences_of(concept, index)])] += concept.weight / total
+    return coverage
 
 
 def bm25_scores(papers: Sequence[str], queries: Sequence[str]) -> tuple[Floats, Floats, NDArray[np.float64]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.calibrate import BLANK, fit, rows_of
+from eval.calibrate import BLANK, fit, read_all, rows_of
 from eval.cases import SUITES, Case, load_suite
 from eval.fitting import FOLDS, FoldedLinear, fold_of
 from eval.seeds_library import seeds_library
@@ -41,12 +41,13 @@ def main() -> None:
     options = parser.parse_args()
     cases = load_suite(options.suite)
     with seeds_library() as (library, embedder):
+        engine = Engine(library, embedder, BLANK)
         calibrations: Callable[[Case], Calibration]
         if options.packaged:
             calibrations = lambda case: default_calibration()  # noqa: E731, ARG005
         else:
-            calibrations = out_of_fold(Engine(library, embedder, BLANK), cases, library.view().papers)
-        outcomes = [answered(Engine(library, embedder, calibrations(case)), case) for case in cases]
+            calibrations = out_of_fold(engine, cases, library.view().papers)
+        outcomes = [answered(engine.recalibrated(calibrations(case)), case) for case in cases]
         abstracts = {paper.id: paper.abstract for paper in library.view().papers}
     for line in table(outcomes, abstracts):
         print(line)
@@ -62,8 +63,9 @@ def answered(engine: Engine, case: Case) -> Outcome:
 
 def out_of_fold(engine: Engine, cases: Sequence[Case], papers: Sequence[Paper]) -> Callable[[Case], Calibration]:
     """For each case the numbers fitted without its fold; in a listing every paper is judged without its own fold too."""
-    training = rows_of(engine, cases)
-    fitted = [fit(engine, cases, training, fold) for fold in range(FOLDS)]
+    reads = read_all(engine, cases)
+    training = rows_of(engine, reads, cases)
+    fitted = [fit(reads, cases, training, fold) for fold in range(FOLDS)]
 
     def calibration(case: Case) -> Calibration:
         if case.kind != "listing":

@@ -29,9 +29,9 @@ def expansion_start(text: str, begin: int, end: int, abbreviation: str) -> int |
     """
     letters = re.sub(r"[^A-Za-z]", "", abbreviation).lower()
     words = list(_WORD.finditer(text, begin, end))
-    aligned = _aligned(text, begin, end, letters) or (
-        _aligned(text, begin, end, letters[:-1]) if letters.endswith("s") and abbreviation.endswith("s") else None
-    )
+    aligned = _aligned(text, begin, end, letters)
+    if aligned is None and letters.endswith("s") and abbreviation.endswith("s"):
+        aligned = _aligned(text, begin, end, letters[:-1])
     if aligned is not None:
         inside = [word for word in words if word.end() > aligned]
         if 1 < len(inside) <= min(len(letters) + 5, 2 * len(letters)):

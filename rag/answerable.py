@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.concepts import Concept, phrase_of, respell
+from rag.concepts import Concept, find_concepts, phrase_of, respell, sentences_of
 from rag.corpus import Corpus
 from rag.evidence import Ranked
 from rag.named import ADJECTIVAL, Named
@@ -24,8 +24,10 @@ from rag.terms import stem, words
 from rag.word_lists import FUNCTION_WORDS, LIGHT_WORDS
 
 Floats = NDArray[np.float64]
-ANSWERABLE_FEATURES = ("topical", "off_topic", "coverage", "missing_share", "absent", "contrary", "named")
+ANSWERABLE_FEATURES = ("off_topic", "missing_share", "contrary")
 ON_TOPIC = 0.7
+# A question that shares no concept with a paper and is no nearer to it than this is about something else.
+OFF_TOPIC = 0.5
 # What abstracts do not give, however well they fit the topic: bibliography, hardware, settings, terms of use.
 _BIBLIOGRAPHIC = re.compile(
     r"\b(?:(?:who|which|what|how\s+many|how\s+much)\s+(?:\w+\s+){0,4}?(?:authors?|affiliat\w+|universit\w+|institut\w+|lab|gpus?|tpus?|"
@@ -34,8 +36,10 @@ _BIBLIOGRAPHIC = re.compile(
     r"who\s+(?:wrote|authored|funded|are\s+they)\b|(?:written|authored|funded)\s+by\s+whom\b|how\s+long\s+(?:did|does|do)\s+(?:it|the)\b)",
     re.IGNORECASE,
 )
+_DURATION = re.compile(r"\bhow\s+long\b", re.IGNORECASE)
+_TIME = re.compile(r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?)\b", re.IGNORECASE)
 _SLOT = re.compile(
-    r"\b(?:how\s+many|how\s+much|which|what(?:\s+(?:is|are|was|were))?(?:\s+the)?(?:\s+names?\s+of(?:\s+the)?)?)\s+((?:[\w-]+\s*){1,4})",
+    r"\b(?:how\s+many|how\s+much(?!\s+(?:\w+er|more|less)\b)|which|what(?:\s+(?:is|are|was|were))?(?:\s+the)?(?:\s+names?\s+of(?:\s+the)?)?)\s+((?:[\w-]+\s*){1,4})",
     re.IGNORECASE,
 )
 _HOW_MANY = re.compile(r"\bhow\s+many\s+((?:[\w-]+\s*){1,3})", re.IGNORECASE)
@@ -51,8 +55,18 @@ _NAMED_SLOT = frozenset(
 )
 _STOP = frozenset("of in on at to for from with by as than that which who and or but when where per".split())
 _GENERIC_SLOT = frozenset(
-    "kinds kind parts part applications application times sorts types type steps ways scores result results".split()
+    "kinds kind exactly parts part applications application times sorts types type steps ways scores result results".split()
 )
+# "Why ...?" is answered by words of cause, of a difficulty, or of the means.
+_WHY = re.compile(
+    r"\bwhy\b|\bwhat\s+(?:is|was)\s+the\s+(?:reason|cause)\b|\bwhat\s+causes\b|\bhow\s+come\b", re.IGNORECASE
+)
+_BECAUSE = re.compile(
+    r"\b(?:because|due\s+to|since|caus\w+|lead\w*\s+to|owing|stem\w*|reasons?|therefore|thus|hence|explain\w*|arise\w*|"
+    r"primarily|as\s+(?:it|they|the)|driven|result\w*\s+(?:from|in)|by\s+\w+ing|attribut\w*|so\s+that|suffer\w*|fails?|"
+    r"which\s+(?:makes?|hinders?|limits?|can|leads?)|limit\w*|challeng\w*|lack\w*|inability|cannot)\b",
+    re.IGNORECASE,
+)  # fmt: skip
 _SENTENCE_START = re.compile(r"(?:^|[.?!:;]\s+|\()\W*$")
 TOP_SENTENCES = 3
 COUNT_WINDOW = 4
@@ -62,12 +76,16 @@ COMMON_NAME = 3
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The features of a question for its best paper, and the findings that a refusal can tell."""
+    """The features of a question for its best paper, and the findings that a refusal can tell.
+
+    `unrelated`: the paper has nothing of the question's concepts, and is far from it in meaning too.
+    """
 
     features: Floats
     premises: Premises
     missing: tuple[str, ...]
     findings: tuple[str, ...]
+    unrelated: bool
 
 
 def slot_of(question: str) -> tuple[str, ...]:
@@ -99,7 +117,7 @@ def judge(question: Question, signals: Signals, named: Named, corpus: Corpus, ra
     paper = int(corpus.view.sentence_paper[ranked.numbers[0]])
     start, end = corpus.spans[paper]
     sentences = corpus.cleaned[start:end]
-    total = signals.cos_paper + signals.best_sentence
+    total = float(signals.cos_paper[paper] + signals.best_sentence[paper])
     order = np.argsort(-ranked.probability, kind="stable")[:TOP_SENTENCES]
     best = [corpus.cleaned[int(number)] for number in ranked.numbers[order]]
     premises = check_premises(question.text, best, " ".join(sentences))
@@ -110,30 +128,27 @@ def judge(question: Question, signals: Signals, named: Named, corpus: Corpus, ra
     is_named = float(named.strength[paper])
     asked = question.text
     slot = slot_of(" ".join(respell(asked, corpus.index)))
-    absent = {
-        "unknown_name": bool(named.unknown),
-    }
+    coverage = float(signals.coverage_paper[paper])
     contrary = {
+        "unknown_name": bool(named.unknown),
         "term": any(_is_term(concept) and not concept.known for concept in lacking),
         "proper_noun": any(not set(phrase_of(word)) & known for word in proper_nouns(asked)),
         "number": bool(premises.missing_numbers),
         "conflict": bool(premises.conflicts),
-        "bibliographic": _asks_bibliographic(asked, known),
-        "slot": is_named == 1.0 and _missing(slot, known),
+        "bibliographic": _asks_bibliographic(asked, sentences, known),
+        "slot": is_named == 1.0 and _missing(slot, corpus, start, end),
+        "no_cause": bool(_WHY.search(asked)) and not any(_BECAUSE.search(sentence) for sentence in best),
         "uncounted": _uncounted(asked, sentences, known),
         "unnamed": question.wanted != "number" and _unnamed(slot, sentences, corpus, paper),
     }
     features = [
-        float(total[paper]),
-        max(0.0, ON_TOPIC - float(total[paper]) - 0.5 * float(signals.coverage_paper[paper])),
-        float(signals.coverage_paper[paper]),
+        max(0.0, ON_TOPIC - total - 0.5 * coverage),
         max((concept.weight for concept in lacking), default=0.0) / max(weight, 1e-9),
-        float(sum(absent.values())),
         float(sum(contrary.values())),
-        is_named,
     ]
-    findings = tuple(name for name, found in (absent | contrary).items() if found)
-    return Judgement(np.array(features), premises, tuple(concept.text for concept in lacking), findings)
+    findings = tuple(name for name, found in contrary.items() if found)
+    unrelated = bool(signals.concepts) and coverage == 0.0 and total < OFF_TOPIC
+    return Judgement(np.array(features), premises, tuple(concept.text for concept in lacking), findings, unrelated)
 
 
 def _is_term(concept: Concept) -> bool:
@@ -141,12 +156,16 @@ def _is_term(concept: Concept) -> bool:
     return bool(concept.phrases) and (" " in concept.text or concept.named)
 
 
-def _missing(slot: tuple[str, ...], known: set[str]) -> bool:
-    return bool(slot) and not set(phrase_of(" ".join(slot))) & known
+def _missing(slot: tuple[str, ...], corpus: Corpus, start: int, end: int) -> bool:
+    """Whether the sentences from `start` to `end` speak of nothing of what the question wants filled in."""
+    concepts = find_concepts(" ".join(slot), corpus.index) if slot else ()
+    return bool(concepts) and not any(sentences_of(concept, corpus.index)[start:end].any() for concept in concepts)
 
 
-def _asks_bibliographic(question: str, known: set[str]) -> bool:
+def _asks_bibliographic(question: str, sentences: Sequence[str], known: set[str]) -> bool:
     asked = _BIBLIOGRAPHIC.search(question)
+    if asked is not None and _DURATION.search(asked[0]):
+        return not any(_TIME.search(sentence) for sentence in sentences)
     return asked is not None and not set(phrase_of(asked[0].split()[-1])) & known
 
 

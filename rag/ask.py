@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.calibration import Calibration, default_calibration
-from rag.comparison import MOST_PAPERS, papers_of_sides
+from rag.comparison import find_sides
 from rag.corpus import Corpus, build_corpus
 from rag.draft import Draft
 from rag.errors import BadQuestion, InputError
@@ -61,6 +61,12 @@ class Engine:
         self._embedder = embedder
         self._calibration = calibration or default_calibration()
         self._corpus: Corpus | None = None
+
+    def recalibrated(self, calibration: Calibration) -> Engine:
+        """An engine with other calibrated numbers over the same library, sharing what was derived from it."""
+        other = Engine(self._library, self._embedder, calibration)
+        other._corpus = self._corpus
+        return other
 
     def __enter__(self) -> Engine:
         return self
@@ -162,8 +168,9 @@ class Engine:
             excluded = criteria.pop() if question.excluded else None
             return answer_listing(question, criteria, excluded, read.allowed, corpus, self._calibration, top)
         if question.sides or len(read.named.papers) > 1:
-            sides = self._sides(question, read)
-            if len(sides) > 1:
+            vectors = self._embedder.embed(question.sides)
+            sides = find_sides(question, vectors, read.named, read.ranking, read.allowed, corpus)
+            if sides.unknown or len(sides.papers) > 1:
                 return answer_comparison(question, sides, read.signals, read.ranking, corpus, self._calibration, top)
         return answer_question(
             question, read.signals, read.talk, read.named, read.ranking, corpus, self._calibration, top
@@ -172,18 +179,6 @@ class Engine:
     def _criterion(self, text: str, vector: NDArray[np.float32], corpus: Corpus) -> Criterion:
         widened = compute_signals(corpus.view, corpus.index, text, vector)
         return Criterion(widened, compute_signals(corpus.view, corpus.index, text, vector, widen=False))
-
-    def _sides(self, question: Question, read: Read) -> list[int]:
-        if not question.explicit_sides and len(read.named.papers) > 1:
-            return [paper for paper in read.named.papers if read.allowed[paper]][:MOST_PAPERS]
-        if len(set(question.sides)) == 1:
-            return [int(paper) for paper in read.ranking.order[:2]]
-        scores = []
-        for side, vector in zip(question.sides, self._embedder.embed(question.sides), strict=True):
-            signals = compute_signals(read.corpus.view, read.corpus.index, side, vector)
-            total = relevance_of(signals) + find_named(side, read.corpus).strength
-            scores.append(np.where(read.allowed, total, -1.0))
-        return papers_of_sides(scores, read.ranking.relevance, question.explicit_sides)
 
     def _finish(
         self, question: str, alone: Standalone, draft: Draft, corpus: Corpus, watch: _Watch, id_: str | None

@@ -38,8 +38,9 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """All fitted numbers: which sentence answers, which paper belongs in a listing, whether anything answers at all."""
+    """All fitted numbers: which paper and which of its sentences answer, what is listed, whether anything answers."""
 
+    paper: Linear
     sentence: Linear
     membership_term: Linear
     membership_open: Linear
@@ -65,11 +66,12 @@ def from_json(value: Mapping[str, Any], expected: Mapping[str, Sequence[str]]) -
 def default_calibration() -> Calibration:
     """The packaged calibration."""
     from rag.answerable import ANSWERABLE_FEATURES
-    from rag.evidence import SENTENCE_FEATURES
+    from rag.evidence import PAPER_FEATURES, SENTENCE_FEATURES
     from rag.membership import OPEN_FEATURES, TERM_FEATURES
 
     text = (files("rag") / "calibration.json").read_text(encoding="utf-8")
     expected = {
+        "paper": PAPER_FEATURES,
         "sentence": SENTENCE_FEATURES,
         "membership_term": TERM_FEATURES,
         "membership_open": OPEN_FEATURES,

@@ -1,24 +1,26 @@
 """The `citewise` command: parses, calls, prints. Nothing heavy is imported before a command needs it.
 
-Exit codes: 0 answered (a refusal is an answer), 1 a user's error told in one line, 2 wrong usage.
+Exit codes: 0 answered (a refusal is an answer), 1 a user's error told in one line, 2 wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from rag.errors import CitewiseError, InputError
-from rag.output import print_facts, print_json
+from rag.batch import run_batch
+from rag.errors import InputError, MissingPath
+from rag.options import BatchOption, FilterOption, JsonOption, LibraryOption, TopOption, VersionOption
+from rag.output import clean_text, print_facts, print_json, run
 
 if TYPE_CHECKING:
     from rag.ask import Engine
     from rag.config import Settings
     from rag.index import Library
+    from rag.records import Reject
 
 app = typer.Typer(
     name="citewise",
@@ -28,82 +30,79 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-LibraryOption = Annotated[
-    Path | None,
-    typer.Option("--library", help="Folder of the library [default: ./.citewise if there, else the user's]"),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout; everything else goes to stderr")]
-FilterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter", help="Only papers like 'year>=2024; venue=ICLR; source=seeds/*; keyword=moe' (all must hold)"
-    ),
-]
-TopOption = Annotated[int | None, typer.Option("--top", min=1, max=1000, help="How many papers to show [default: 10]")]
-BatchOption = Annotated[
-    Path | None,
-    typer.Option("--batch", help='JSON Lines of {"id","question","history"}; one JSON line each, same order'),
-]
+
+@app.callback()
+def _citewise(version: VersionOption = False) -> None: ...
 
 
 @app.command()
 def ingest(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files or folders of abstracts; - reads stdin")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files or folders of abstracts; - reads stdin")],
     library: LibraryOption = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Chunk and embed everything again with the present model")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read abstracts (.txt, .jsonl, .json) into the library; repeating it is safe and quick."""
+    """Read files of abstracts into the library.
+
+    Plain text (.txt, .md: a heading, then abstracts separated by blank lines) and JSON records (.jsonl, .json), each
+    also as .gz. Repeating it is safe and quick: only what is new is embedded.
+    """
     from rag.abstracts import read_paths
     from rag.config import library_folder
-    from rag.display import print_summary, progress_bar
+    from rag.display import describe_rejects, noting_rejects, print_summary, progress_bar
     from rag.embed import default_embedder
     from rag.index import Library
 
+    if "" in paths:  # an unset variable must not mean the working folder and all that is below it
+        raise MissingPath("a path is empty: name files or folders, . for the working folder or - for standard input")
     settings = _settings(library=library)
     folder = library_folder(settings)
     embedder = default_embedder()
-    records = read_paths(["-" if path == "-" else Path(path) for path in paths])
+    rejects: list[Reject] = []
+    records = noting_rejects(rejects, read_paths(["-" if path == "-" else Path(path) for path in paths]))
     with Library.create(folder, embedder.info, rebuild=rebuild) as opened, progress_bar(not as_json) as report:
         if rebuild:
-            opened.rebuild(embedder)
+            opened.rebuild(embedder, report, settings.lock_timeout_s)
         summary = opened.ingest(records, embedder, report, lock_timeout_s=settings.lock_timeout_s)
+    nothing_read = bool(rejects) and summary.rejected == summary.read
     if as_json:
         print_json(summary.as_json())
-    else:
+    elif not nothing_read:
         print_summary(summary, folder)
+    if nothing_read:
+        raise InputError(f"nothing could be read: {describe_rejects(rejects)}; details are in {summary.rejects_file}")
 
 
 @app.command()
 def ask(
-    question: Annotated[str | None, typer.Argument(help="The question, in quotes")] = None,
+    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="The question, in quotes")] = None,
     library: LibraryOption = None,
     filters: FilterOption = None,
     top: TopOption = None,
     batch: BatchOption = None,
-    model: Annotated[str | None, typer.Option(help="Language model to answer with [default: none, quotations]")] = None,
-    base_url: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint of the model")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="M", help="Language model to answer with [default: none, quotations]")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint of the model")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Drop sentences that their quotes don't support")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from the library, with citations."""
     from rag.answer_json import answer_json
 
+    text = _text(question, batch)
     settings = _settings(library=library, top=top, model=model, base_url=base_url)
     clauses = _clauses(filters)
     with _engine(settings) as engine:
         if batch is not None:
-            _run_batch(
+            run_batch(
                 batch,
-                question,
-                lambda line: answer_json(
-                    engine.ask(line.question, line.history, clauses, settings.top, strict=strict, id_=line.id)
-                ),
+                lambda line: answer_json(engine.ask(line.question, line.history, clauses, settings.top, strict=strict)),
             )
             return
-        answer = engine.ask(_need(question), (), clauses, settings.top, strict=strict)
+        answer = engine.ask(text, (), clauses, settings.top, strict=strict)
     if as_json:
         print_json(answer_json(answer))
     else:
@@ -114,7 +113,7 @@ def ask(
 
 @app.command()
 def search(
-    query: Annotated[str | None, typer.Argument(help="What to look for, in quotes")] = None,
+    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="What to look for, in quotes")] = None,
     library: LibraryOption = None,
     filters: FilterOption = None,
     top: TopOption = None,
@@ -124,21 +123,21 @@ def search(
     """Rank the library's papers for a query, without an answer."""
     from rag.answer_json import search_json
 
+    text = _text(query, batch)
     settings = _settings(library=library, top=top)
     clauses = _clauses(filters)
     with _engine(settings) as engine:
         if batch is not None:
-            _run_batch(
+            run_batch(
                 batch,
-                query,
                 lambda line: search_json(
-                    line.question, *engine.search(line.question, clauses, settings.top, line.history), line.id
+                    line.question, *engine.search(line.question, clauses, settings.top, line.history)
                 ),
             )
             return
-        hits, total, timings = engine.search(_need(query), clauses, settings.top)
+        hits, total, timings = engine.search(text, clauses, settings.top)
     if as_json:
-        print_json(search_json(_need(query), hits, total, timings))
+        print_json(search_json(text, hits, total, timings))
     else:
         from rag.display import print_hits
 
@@ -147,7 +146,7 @@ def search(
 
 @app.command()
 def export(
-    format_: Annotated[str, typer.Option("--format", help="jsonl, bibtex, ris or csv")] = "jsonl",
+    format_: Annotated[str, typer.Option("--format", metavar="F", help="jsonl, bibtex, ris or csv")] = "jsonl",
     library: LibraryOption = None,
 ) -> None:
     """Write every paper of the library to stdout."""
@@ -170,7 +169,10 @@ def status(library: LibraryOption = None, as_json: JsonOption = False) -> None:
 
 @app.command()
 def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> None:
-    """Check that this machine can run citewise, and say what to do where it can't."""
+    """Check this machine and the library.
+
+    Says what to do where something is wrong; then the exit code is 1.
+    """
     from rag.doctor import examine
 
     checks = examine(_settings(library=library))
@@ -184,19 +186,8 @@ def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> None:
 
 
 def main() -> NoReturn:
-    """Entry point: runs the command and turns every error into one line and an exit code."""
-    try:
-        app()
-    except CitewiseError as error:
-        typer.echo(f"citewise: {error}", err=True)
-        sys.exit(1)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output is gone; Python would complain again at exit
-        sys.exit(0)
-    except Exception as error:
-        typer.echo(f"citewise: unexpected {type(error).__name__}: {' '.join(str(error).split())[:300]}", err=True)
-        sys.exit(1)
-    sys.exit(0)
+    """Entry point."""
+    sys.exit(run(app))
 
 
 def _settings(**flags: Any) -> Settings:
@@ -230,19 +221,11 @@ def _engine(settings: Settings) -> Engine:
     return Engine(_library(settings), default_embedder())
 
 
-def _need(text: str | None) -> str:
-    if text is None:
-        raise typer.BadParameter("give a question in quotes, or --batch FILE.jsonl")
-    return text
-
-
-def _run_batch(path: Path, question: str | None, answer: Callable[[Any], dict[str, Any]]) -> None:
-    from rag.batch import read_batch
-
-    if question is not None:
-        raise typer.BadParameter("give either a question or --batch FILE.jsonl, not both")
-    for line in read_batch(path):
-        print_json(line.answered_by(answer), flush=True)
+def _text(question: str | None, batch: Path | None) -> str:
+    """The question as text that can be stored and printed; empty where a batch brings the questions."""
+    if (question is None) == (batch is None):
+        raise typer.BadParameter("give either a question in quotes or --batch FILE.jsonl")
+    return clean_text(question or "")
 
 
 if __name__ == "__main__":

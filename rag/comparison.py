@@ -1,16 +1,66 @@
-"""Which papers a comparison compares: the best paper of each side, every paper once."""
+"""Which papers a comparison compares: the best paper of each side, every paper once; and what it finds no paper for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.corpus import Corpus
+from rag.named import Named, find_named
+from rag.question import Question
+from rag.retrieve import Ranking, relevance_of
+from rag.signals import Signals, compute_signals
+
 Floats = NDArray[np.float64]
 MOST_PAPERS = 4
+# A side whose best paper has less than this, of cosines 0..2 and half the share of its concepts, is not in the corpus.
+KNOWN_SIDE = 0.75
 # A clause that describes no paper ("what does each propose") fits its best paper by so much less than the best clause.
 WEAK_SIDE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The papers compared, in the order of their sides, and the sides (as asked) that no paper is about."""
+
+    papers: tuple[int, ...]
+    unknown: tuple[str, ...] = ()
+
+
+def find_sides(
+    question: Question,
+    vectors: NDArray[np.float32],
+    named: Named,
+    ranking: Ranking,
+    allowed: NDArray[np.bool_],
+    corpus: Corpus,
+) -> Sides:
+    """The sides of a question; `vectors` (sides, dimension) are those of `question.sides`."""
+    if not question.explicit_sides and len(named.papers) > 1:
+        return Sides(tuple([paper for paper in named.papers if allowed[paper]][:MOST_PAPERS]))
+    if not question.explicit_sides and len(set(question.sides)) == 1:
+        return Sides(tuple(int(paper) for paper in ranking.order[:2]))
+    scores: list[Floats] = []
+    unknown = []
+    for side, vector in dict(zip(question.sides, vectors, strict=True)).items():
+        signals, names = compute_signals(corpus.view, corpus.index, side, vector), find_named(side, corpus)
+        total = np.where(allowed, relevance_of(signals) + names.strength, -1.0)
+        if question.explicit_sides and not _is_known(signals, names, int(np.argmax(total))):
+            unknown.append(side)
+        else:
+            scores.append(total)
+    papers = papers_of_sides(scores, ranking.relevance, question.explicit_sides) if scores else []
+    return Sides(tuple(paper for paper in papers if allowed[paper]), tuple(unknown))
+
+
+def _is_known(signals: Signals, named: Named, paper: int) -> bool:
+    if named.strength[paper] > 0:
+        return True
+    near = signals.cos_paper[paper] + signals.best_sentence[paper] + 0.5 * signals.coverage_paper[paper]
+    return not named.unknown and float(near) >= KNOWN_SIDE
 
 
 def papers_of_sides(sides: Sequence[Floats], whole: Floats, explicit: bool) -> list[int]:

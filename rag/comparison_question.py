@@ -26,17 +26,20 @@ _ASPECT = re.compile(
 _CUE = re.compile(
     r"\b(?:each\s+(?:of|paper|work|method|one|do|does|have|has|assume\w*|propose\w*|trade)|(?:one|the\s+first)\s+(?:paper|work)\b.*\b(?:another|the\s+other|the\s+second)|"
     r"(?:do|does|what\s+do)\s+\w+\s+(?:papers?|works?|methods?)?\s*both|two\s+(?:papers|works|methods)\b|respectively|what\b.+\bwork\b.+,\s+and\s+what\b|"
-    r"\bin\s+.+,\s+in\s+.+,?\s+and\s+in\s|in\s+common|more\s+than\s+in|how\s+do\s+their|what\s+does\s+each|does\s+each|differ\b|between\s+.+\s+and\b.*\bdiffer\w*|whereas)",
+    r"\bin\s[^,]+,\s+in\s[^,]+,?\s+and\s+in\s|in\s+common|more\s+than\s+in|how\s+do\s+their|what\s+does\s+each|does\s+each|differ\b|between\s+.+\s+and\b.*\bdiffer\w*|whereas)",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 _CLAUSES = re.compile(
     r"\s*[;:.?!,]\s+(?:and\s+)?|\s+-+\s+|\s+(?:whereas|while|another)\s+|\s+and\s+(?=(?:in|what|the|a|an|networks|one)\s)"
 )
 MAX_SIDES = 6
+# Some patterns take time that grows with the square of the length; a comparison is named early or not at all.
+MOST_CHARS = 1000
 
 
 def parse_sides(text: str) -> tuple[tuple[str, ...], bool]:
     """The things compared, in order, or () when the text compares nothing; and whether the text names them as sides."""
+    text = text[:MOST_CHARS]
     for form in _COMPILED:
         match = form.match(text)
         if match:

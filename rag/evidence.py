@@ -7,6 +7,7 @@ answer" has a meaning: the smallest set whose probabilities reach a given mass. 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +64,7 @@ _COMPILED = tuple(
 _AVAILABILITY = re.compile(
     r"\b(?:code|repository|github|project\s+page|publicly|checkpoints?)\b|https?:", re.IGNORECASE
 )
+PAPER_FEATURES = ("total",)
 SENTENCE_FEATURES = (
     "cosine",
     "coverage",
@@ -119,6 +121,17 @@ def rank_sentences(features: Floats, weights: Floats, first: int) -> Ranked:
     logits = features @ weights
     exponentials = np.exp(logits - logits.max()) if len(logits) else logits
     return Ranked(first + np.arange(len(logits)), exponentials / max(float(exponentials.sum()), 1e-12))
+
+
+def together(ranked: Sequence[Ranked], scores: Floats, weight: float) -> Ranked:
+    """The sentences of several papers with the probability that each answers: its paper's times its own within it.
+
+    `scores` (p,) order the papers; a paper's probability is the softmax of `weight` times them.
+    """
+    chances = np.exp(weight * (scores - scores.max()))
+    chances /= chances.sum()
+    numbers = np.concatenate([one.numbers for one in ranked])
+    return Ranked(numbers, np.concatenate([p * one.probability for p, one in zip(chances, ranked, strict=True)]))
 
 
 def fewest(ranked: Ranked, mass: float, most: int) -> list[int]:

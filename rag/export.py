@@ -14,7 +14,8 @@ from rag.labels import label
 from rag.records import Paper
 
 _BIBTEX_SPECIAL = str.maketrans(
-    {char: f"\\{char}" for char in "&%$#_{}"}
+    {char: f"\\{char}" for char in "&%$#_"}
+    | {"{": r"\textbraceleft{}", "}": r"\textbraceright{}"}  # BibTeX counts \{ and \} as braces
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 )
 
@@ -46,7 +47,7 @@ def to_bibtex(papers: Iterable[Paper]) -> Iterator[str]:
         taken.add(key.casefold())
         fields = {
             "title": paper.title or label(paper),
-            "author": " and ".join(paper.authors),
+            "author": paper.authors,
             "booktitle": paper.venue,
             "year": paper.year,
             "doi": paper.doi,
@@ -55,7 +56,7 @@ def to_bibtex(papers: Iterable[Paper]) -> Iterator[str]:
             "note": None if paper.title else "Title derived by citewise from the abstract",
             "abstract": paper.abstract,
         }
-        kept = [f"  {name} = {{{_bibtex(name, str(value))}}}" for name, value in fields.items() if value]
+        kept = [f"  {name} = {{{_field(name, value)}}}" for name, value in fields.items() if value]
         yield f"@{'inproceedings' if paper.venue else 'misc'}{{{key},\n" + ",\n".join(kept) + "\n}\n\n"
 
 
@@ -93,6 +94,14 @@ def _cell(value: object) -> str:
     text = "; ".join(map(str, value)) if isinstance(value, (list, tuple)) else "" if value is None else str(value)
     # A leading = + - @ is run as a formula by spreadsheets (OWASP, "CSV Injection").
     return f"'{text}" if text[:1] in "=+-@\t\r" and text[:1] else text
+
+
+def _field(name: str, value: object) -> str:
+    if not isinstance(value, tuple):
+        return _bibtex(name, str(value))
+    # BibTeX parts authors at "and"; braces keep a group's name ("Bell and Sons") together.
+    each = [_bibtex(name, author) for author in value]
+    return " and ".join(f"{{{author}}}" if re.search(r"\sand\s", author, re.IGNORECASE) else author for author in each)
 
 
 def _bibtex(name: str, value: str) -> str:

@@ -47,8 +47,14 @@ def library_error(exc: BaseException, folder: Path, part: str) -> LibraryError:
         error = unreadable(folder)
     elif damaged or any(words in text for words in _DAMAGED):
         error = corrupt(folder, f"its {part} can't be read ({_short(exc)})")
+    elif isinstance(exc, OSError) and part == "folder":
+        error = LibraryError(
+            f"the folder {folder} can't be made: {_short(exc)}; name another folder for the library with --library"
+        )
     else:
-        error = LibraryError(f"the {part} of the library {folder} failed: {_short(exc)}")
+        error = LibraryError(
+            f"the {part} of the library {folder} failed: {_short(exc)}; `citewise doctor --library {folder}` tells more"
+        )
     return error
 
 
@@ -112,5 +118,6 @@ def _nearly_full(folder: Path) -> bool:
 
 
 def _short(exc: BaseException) -> str:
-    first = (str(exc).strip() or type(exc).__name__).splitlines()[0]
+    said = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+    first = (said.strip() or type(exc).__name__).splitlines()[0]
     return first if len(first) <= 200 else first[:199] + "…"

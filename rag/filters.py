@@ -76,4 +76,4 @@ def _texts(paper: Paper, field: str) -> Iterable[str]:
 
 def _matches(value: str, text: str) -> bool:
     wanted, given = value.casefold(), text.casefold()
-    return fnmatchcase(given, wanted) if any(sign in wanted for sign in "*?") else wanted in given
+    return fnmatchcase(given, wanted.replace("[", "[[]")) if any(sign in wanted for sign in "*?") else wanted in given

@@ -50,12 +50,12 @@ class Outcomes:
 class Plan:
     """What to write: papers new or changed, sources, aliases, rejects; `generation` is the one it was made for.
 
-    Of `papers`, those in `to_embed` lack vectors, or the whole text's only ("title": the sentences have theirs).
+    Of `papers`, those in `to_embed` are new, or have another title than when they were embedded.
     """
 
     generation: int
     papers: dict[str, Row] = field(default_factory=dict)
-    to_embed: dict[str, str] = field(default_factory=dict)
+    to_embed: dict[str, None] = field(default_factory=dict)
     claims: dict[Source, SourceClaim] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
@@ -165,7 +165,7 @@ class _Planner:
         )
         self._next_number += 1
         self._plan.papers[wanted] = row
-        self._plan.to_embed[wanted] = "all"
+        self._plan.to_embed[wanted] = None
         self._by_text[text_key] = wanted
         return row
 
@@ -186,7 +186,7 @@ class _Planner:
         generation = self._plan.generation + 1
         retitled = folded.title != paper.title
         if retitled:
-            self._plan.to_embed.setdefault(paper.id, "title")
+            self._plan.to_embed.setdefault(paper.id)
         self._plan.papers[paper.id] = replace(
             row,
             paper=folded,

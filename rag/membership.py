@@ -18,7 +18,7 @@ TERM_SHARE = 0.6
 NEEDED_SHARE = 0.4
 # Papers below this probability are never listed, however small the set would be.
 FLOOR = 0.2
-TERM_FEATURES = ("full_sentence", "full_sentences", "cosine_of_full", "cosine_of_others")
+TERM_FEATURES = ("full_sentence", "full_sentences", "own_full_sentence", "cosine_of_full", "cosine_of_others")
 # A paper that does not have the words must stand out this many standard deviations in meaning to be considered.
 STANDS_OUT = 2.0
 OPEN_FEATURES = (
@@ -59,7 +59,8 @@ def membership_features(widened: Signals, literal: Signals, corpus: Corpus, term
         count = np.bincount(owner[full], minlength=n)
         has = (count > 0).astype(np.float64)
         others = np.maximum(0.0, standard - STANDS_OUT) * (1.0 - has)
-        return np.array([has, np.log1p(count), standard * has, others], dtype=np.float64).T
+        own_has = np.bincount(owner[full & own], minlength=n) > 0
+        return np.array([has, np.log1p(count), own_has, standard * has, others], dtype=np.float64).T
     columns = [
         standard,
         total - (np.sort(total)[-3:].mean() if n else 0.0),

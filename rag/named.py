@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rag.concepts import phrase_of
 from rag.corpus import Corpus
 from rag.terms import is_name, words
+from rag.word_lists import FUNCTION_WORDS
 
 RARE_PAPERS = 2
 RARE_STRENGTH = 0.6
@@ -45,7 +46,7 @@ def find_named(text: str, corpus: Corpus) -> Named:
             alone.update(dict.fromkeys(owners if len(owners) == 1 else ()))
         elif is_name(word) and 0 < len(holders) <= RARE_PAPERS:
             strength[list(holders)] = np.maximum(strength[list(holders)], RARE_STRENGTH)
-        elif is_name(word) and not word.endswith(ADJECTIVAL) and not _has(word, corpus):
+        elif is_name(word) and key not in FUNCTION_WORDS and not word.endswith(ADJECTIVAL) and not _has(word, corpus):
             unknown.append(word)
     content = phrase_of(text)
     for name, papers in corpus.long_names.items():

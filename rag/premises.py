@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import combinations
 
 from rag.terms import stem, words
 from rag.word_lists import FUNCTION_WORDS
@@ -112,7 +113,8 @@ def _negated(question: str, sentence: str) -> list[tuple[str, str]]:
     for position, word in enumerate(told):
         if word.casefold() != "without" and word.casefold() != "no":
             continue
-        denied = [near for near in told[position + 1 : position + 4] if stem(near) in asked]
+        elsewhere = {stem(other) for other in (*told[:position], *told[position + 4 :])}
+        denied = [near for near in told[position + 1 : position + 4] if stem(near) in asked - elsewhere]
         if denied:
             found.append((denied[-1], f"{word} {' '.join(told[position + 1 : position + 4])}"))
     return found
@@ -125,18 +127,19 @@ def _swapped(question: str, sentence: str) -> list[tuple[str, str]]:
         return []
     q_before, q_after, s_before, s_after = (_content(part) for part in (*asked, *told))
     only_before, only_after = q_before - q_after, q_after - q_before
-    straight = len(only_before & (s_before - s_after)) + len(only_after & (s_after - s_before))
-    crossed = len(only_before & (s_after - s_before)) + len(only_after & (s_before - s_after))
-    return [("than", "the other way round")] if crossed > straight and crossed > 1 else []
+    # What stands before "than" in both may be the verb ("generalize better"); only the other side tells.
+    straight = len(only_after & (s_after - s_before))
+    one, other = len(only_before & (s_after - s_before)), len(only_after & (s_before - s_after))
+    return [("than", "the other way round")] if one + other > straight and one and other else []
 
 
 def _reversed_numbers(asked: list[str], sentence: str) -> list[tuple[str, str]]:
     told = numbers_of(sentence)
-    pairs = [(one, other) for one in asked for other in asked if asked.index(one) < asked.index(other)]
+    both = [number for number in dict.fromkeys(asked) if number in told]
     return [
         (f"{one} to {other}", f"{other} to {one}")
-        for one, other in pairs
-        if one in told and other in told and told.index(one) > told.index(other)
+        for one, other in combinations(both, 2)
+        if told.index(one) > told.index(other)
     ]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -17,9 +16,10 @@ from rag import rows
 from rag.chunks import sentence_chunks
 from rag.derived import PARTS, paper_text, part_folder, remove_old_parts, write_stamp
 from rag.lexical import WordIndex
+from rag.passages import embed_passages
 from rag.store import Row, Store
 from rag.vectors import VectorStore
-from rag.writer import BATCH_RECORDS, OnProgress, Progress, Writer, embed_checked, texts_of
+from rag.writer import BATCH_RECORDS, OnProgress, Progress, Writer, passage_of
 
 
 def rebuild(writer: Writer, target: Mapping[str, str], on_progress: OnProgress | None) -> None:
@@ -63,9 +63,7 @@ def _missing(store: Store, limit: int) -> list[Row]:
 
 def _embed(writer: Writer, batch: list[Row]) -> None:
     cut = [replace(row, offsets=_offsets(row)) for row in batch]
-    texts = [texts_of(row) for row in cut]
-    vectors = iter(embed_checked(writer.embedder, [text for of_row in texts for text in of_row]))
-    made = [np.stack(list(islice(vectors, len(of_row)))) for of_row in texts]
+    made = embed_passages(writer.embedder, [passage_of(row) for row in cut])
     with writer.store.transaction() as connection:
         connection.executemany(
             "INSERT OR REPLACE INTO rebuilt VALUES (?,?,?,?)",

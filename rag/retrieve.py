@@ -23,9 +23,13 @@ FOCUS_WEIGHT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """`relevance` (n,): score in 0..1 of every paper. `order`: the allowed papers, best first, ties by paper id."""
+    """`relevance` (n,): score in 0..1 of every paper. `order`: the allowed papers, best first, ties by paper id.
+
+    `total` (n,) is what orders them: relevance, names, and what was talked of before, 0 or more.
+    """
 
     relevance: Floats
+    total: Floats
     order: NDArray[np.int64]
 
     @property
@@ -43,7 +47,9 @@ def allowed_papers(corpus: Corpus, clauses: Sequence[Clause]) -> NDArray[np.bool
 
 def relevance_of(signals: Signals) -> Floats:
     """(n,): how well each paper fits a text, 0..1, by the fused signals alone."""
-    return fuse(signals.cos_paper, signals.best_sentence, signals.bm25, signals.bm25_bound).astype(np.float64)
+    return fuse(
+        signals.cos_paper, signals.best_sentence, signals.bm25, signals.bm25_bound, signals.coverage_paper
+    ).astype(np.float64)
 
 
 def rank_papers(
@@ -60,4 +66,5 @@ def rank_papers(
     if len(focus):
         total[list(focus)] += FOCUS_WEIGHT
     order = np.argsort(-total, kind="stable")
-    return Ranking(np.clip(np.where(total > relevance, total / 2.0, relevance), 0.0, 1.0), order[allowed[order]])
+    shown = np.clip(np.where(total > relevance, total / 2.0, relevance), 0.0, 1.0)
+    return Ranking(shown, total, order[allowed[order]])

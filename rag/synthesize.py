@@ -11,9 +11,10 @@ import numpy as np
 
 from rag.answerable import Judgement, judge
 from rag.calibration import Calibration
+from rag.comparison import Sides
 from rag.corpus import Corpus
 from rag.draft import Draft
-from rag.evidence import Ranked, fewest, rank_sentences, sentence_features
+from rag.evidence import Ranked, fewest, rank_sentences, sentence_features, together
 from rag.named import Named
 from rag.question import Question
 from rag.records import Reason
@@ -25,6 +26,8 @@ MASS = 0.8
 MOST_SENTENCES = 3
 MOST_SENTENCES_A_SIDE = 2
 NEAREST = 3
+# Where several papers are about as likely to answer, each is heard.
+CONSIDERED = 4
 
 
 def ranked_sentences(
@@ -45,47 +48,78 @@ def answer_question(
     calibration: Calibration,
     top: int,
 ) -> Draft:
-    """The answer to a question from its best paper, or a refusal that says what is missing."""
+    """The answer to a question from its best papers, or a refusal that says what is missing."""
     ranked = ranked_sentences(question, signals, corpus, ranking.best, calibration)
     judgement = judge(question, talk, named, corpus, ranked)
     papers = [int(paper) for paper in ranking.order[:top]]
     probability = calibration.answerable.probability(judgement.features[None, :])[0]
-    cited = fewest(ranked, MASS, MOST_SENTENCES)
-    quotes = _quotes(papers, {ranking.best: cited}, signals, corpus)
     scores = [float(ranking.relevance[paper]) for paper in papers]
-    if probability < calibration.answerable.threshold:
-        text, reason = refusal(judgement, corpus, ranking.best, papers[:NEAREST], cited)
-        return Draft("question", papers, scores, quotes, refusal=text, reason=reason)
-    sentences = [Drafted("{quote}", (number,)) for number in sorted(cited)]
-    return Draft("question", papers, scores, quotes, sentences)
+    if judgement.unrelated or probability < calibration.answerable.threshold:
+        nearest = {ranking.best: fewest(ranked, MASS, MOST_SENTENCES)}
+        text, reason = refusal(judgement, corpus, ranking.best, papers[:NEAREST], nearest[ranking.best])
+        return Draft("question", papers, scores, _quotes(papers, nearest, signals, corpus), refusal=text, reason=reason)
+    cited = _cited(question, signals, ranking, ranked, corpus, calibration)
+    labelled = len(cited) > 1
+    sentences = [sentence for paper, numbers in cited.items() for sentence in _quoted(corpus, paper, numbers, labelled)]
+    return Draft("question", papers, scores, _quotes(papers, cited, signals, corpus), sentences)
+
+
+def _cited(
+    question: Question, signals: Signals, ranking: Ranking, first: Ranked, corpus: Corpus, calibration: Calibration
+) -> dict[int, list[int]]:
+    """The sentences that answer, by paper, best paper first: the fewest that reach MASS over the likeliest papers."""
+    likely = [int(paper) for paper in ranking.order[:CONSIDERED]]
+    ranked = [first, *(ranked_sentences(question, signals, corpus, paper, calibration) for paper in likely[1:])]
+    chosen = fewest(together(ranked, ranking.total[likely], calibration.paper.weights[0]), MASS, MOST_SENTENCES)
+    of_paper = {
+        paper: sorted(set(chosen) & set(one.numbers.tolist())) for paper, one in zip(likely, ranked, strict=True)
+    }
+    return {paper: numbers for paper, numbers in of_paper.items() if numbers}
+
+
+def _quoted(corpus: Corpus, paper: int, numbers: Sequence[int], labelled: bool) -> list[Drafted]:
+    """The sentences of one paper in its order; the first says whose they are where several papers are quoted."""
+    return [
+        Drafted(f"{corpus.labels[paper]}: {{quote}}" if labelled and position == 0 else "{quote}", (number,))
+        for position, number in enumerate(sorted(numbers))
+    ]
 
 
 def answer_comparison(
     question: Question,
-    sides: Sequence[int],
+    sides: Sides,
     signals: Signals,
     ranking: Ranking,
     corpus: Corpus,
     calibration: Calibration,
     top: int,
 ) -> Draft:
-    """Sentences from each side of a comparison, in the order of the sides; the sides' papers come first."""
+    """Sentences from each side of a comparison, in the order of the sides; the sides' papers come first.
+
+    A side that no paper is about is told; when that is so of all, the answer is a refusal.
+    """
+    lacking = ", ".join(f"“{side}”" for side in sides.unknown)
+    if not sides.papers:
+        nearest = [int(paper) for paper in ranking.order[:top]]
+        names = "; ".join(corpus.labels[paper] for paper in nearest[:NEAREST])
+        text = f"No abstract here is about {lacking}. Nearest, though not an answer: {names}."
+        scores = [float(ranking.relevance[paper]) for paper in nearest]
+        quotes = _quotes(nearest, {}, signals, corpus)
+        return Draft("question", nearest, scores, quotes, refusal=text, reason="no_evidence")
     cited: dict[int, list[int]] = {}
-    for paper in sides:
+    for paper in sides.papers:
         ranked = ranked_sentences(question, signals, corpus, paper, calibration)
         cited[paper] = fewest(ranked, MASS, MOST_SENTENCES_A_SIDE)
-    papers = [*sides, *(int(paper) for paper in ranking.order if int(paper) not in cited)][: max(top, len(sides))]
-    best = max(float(ranking.relevance[paper]) for paper in sides)
+    others = (int(paper) for paper in ranking.order if int(paper) not in cited)
+    papers = [*sides.papers, *others][: max(top, len(sides.papers))]
+    best = max(float(ranking.relevance[paper]) for paper in sides.papers)
     scores = [
         max(best, float(ranking.relevance[paper])) if paper in cited else float(ranking.relevance[paper])
         for paper in papers
     ]
-    sentences = [
-        Drafted(f"{corpus.labels[paper]}: {{quote}}" if position == 0 else "{quote}", (number,))
-        for paper, numbers in cited.items()
-        for position, number in enumerate(sorted(numbers))
-    ]
-    return Draft("question", papers, scores, _quotes(papers, cited, signals, corpus), sentences)
+    sentences = [sentence for paper, numbers in cited.items() for sentence in _quoted(corpus, paper, numbers, True)]
+    lead = f"No abstract here is about {lacking}; of the rest:" if lacking else ""
+    return Draft("question", papers, scores, _quotes(papers, cited, signals, corpus), sentences, lead)
 
 
 def refusal(

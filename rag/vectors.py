@@ -58,6 +58,11 @@ class VectorStore:
         except BaseException as exc:  # Rust panics arrive as exceptions that are no `Exception`
             raise library_error(exc, self._library, "vector store") from exc
 
+    @property
+    def collection(self) -> Any:
+        """Chroma's own collection, for programs that speak to Chroma; read it, don't write to it."""
+        return self._collection
+
     def close(self) -> None:
         """Release the files; a second call does nothing."""
         client, self._client = self._client, None
@@ -125,6 +130,16 @@ def _own_path(folder: Path) -> str:
     return f"{folder}{'/.' * (1 + next(_opened) % 64)}"
 
 
+def paper_chunk_id(paper_id: str) -> str:
+    """The id under which a paper's whole text stands here."""
+    return f"{paper_id}#paper"
+
+
+def sentence_chunk_id(paper_id: str, start_char: int, end_char: int) -> str:
+    """The id under which the sentence at these offsets stands here."""
+    return f"{paper_id}#{start_char}-{end_char}"
+
+
 def chunk_generations(row: Row) -> dict[str, int]:
     """What `generations` says of this paper when the store is right."""
     return {chunk_id: row.text_generation for chunk_id, _, _, _ in _entries(row)}
@@ -143,5 +158,5 @@ def _entries(row: Row) -> Iterator[tuple[str, str, dict[str, str | int], np.ndar
             "end_char": end,
             "generation": row.text_generation,
         }
-        chunk_id = f"{paper.id}#{start}-{end}" if position else f"{paper.id}#paper"
+        chunk_id = sentence_chunk_id(paper.id, start, end) if position else paper_chunk_id(paper.id)
         yield chunk_id, paper.abstract[start:end], metadata, row.vectors[position]

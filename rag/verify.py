@@ -5,11 +5,15 @@ A quotation is supported by construction: it is the abstract's own words, and th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rag.corpus import Corpus
 from rag.records import Citation, Hit, Quote, Sentence
+
+# `[1]: https://...` at the start of a line would define where a citation's mark leads.
+_DEFINITION = re.compile(r"^([ \t>]*)\[(?=[^\]\n]+\]:)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,8 @@ def verified(drafts: Iterable[Drafted], corpus: Corpus) -> tuple[Sentence, ...]:
             quote = quote_of(corpus, number)
             paper_id = corpus.view.sentences[number].paper_id
             citations.append(Citation(n, paper_id, quote.start_char, quote.end_char, quote.quote))
-        text = draft.text.replace("{quote}", citations[0].quote, 1) if citations else draft.text
+        before, place, after = draft.text.rpartition("{quote}")  # a title before it may hold these words too
+        text = f"{before}{citations[0].quote}{after}" if citations and place else draft.text
         sentences.append(Sentence(text, tuple(citations), 1.0, "supported"))
     return tuple(sentences)
 
@@ -66,4 +71,5 @@ def hits(
 
 def markdown(text: str) -> str:
     """Abstract text made safe for Markdown: HTML, images and links in it stay text; `$` and other marks are kept."""
+    text = _DEFINITION.sub(r"\1\\[", text)
     return text.replace("<", "&lt;").replace("![", "!\\[").replace("](", "]\\(")

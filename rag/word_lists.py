@@ -7,7 +7,7 @@ FUNCTION_WORDS = frozenset(
     no nor not now of off on once one only or other our out over own per please really s same shall she should
     so some such t than that the their them then there these they this those through to too under until up us
     very via was we were what when where whether which while who whom whose why will with within without would
-    yes you your vs versus etc eg ie et al""".split()
+    yes you your ok okay hi hello thanks vs versus etc eg ie et al""".split()
 )
 # Everyday words that say little about what is asked; they count, but less.
 LIGHT_WORDS = frozenset(

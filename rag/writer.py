@@ -19,10 +19,10 @@ import numpy as np
 from rag import rows
 from rag.derived import PARTS, Derived, cleaned, stamp_of, whole_text
 from rag.embed import Embedder
-from rag.errors import EmbedderError
 from rag.failures import library_error
 from rag.ledger import Outcomes, Plan, plan
 from rag.locking import pause_for_others, writer_lock
+from rag.passages import Passage, embed_passages
 from rag.records import Record, Reject
 from rag.store import Row, Store
 
@@ -143,7 +143,7 @@ class Writer:
         wanted = plan(self.store, batch)
         if not wanted.writes:
             return wanted.outcomes
-        vectors: dict[str, np.ndarray] = {}
+        vectors: dict[Passage, np.ndarray] = {}
         self._embed(wanted, vectors)
         with self.locked():
             if self.needs_repair():
@@ -154,19 +154,15 @@ class Writer:
             self._write(wanted, vectors)
         return wanted.outcomes
 
-    def _embed(self, wanted: Plan, vectors: dict[str, np.ndarray]) -> None:
-        """Add to `vectors` (text -> unit vector) what the plan needs and it lacks."""
-        texts = [
-            text
-            for paper_id, what in wanted.to_embed.items()
-            for text in (texts_of(wanted.papers[paper_id]) if what == "all" else texts_of(wanted.papers[paper_id])[:1])
-        ]
-        missing = list(dict.fromkeys(text for text in texts if text not in vectors))
-        vectors.update(zip(missing, embed_checked(self.embedder, missing), strict=True))
+    def _embed(self, wanted: Plan, vectors: dict[Passage, np.ndarray]) -> None:
+        """Add to `vectors` what the plan needs and it lacks."""
+        passages = [passage_of(wanted.papers[paper_id]) for paper_id in wanted.to_embed]
+        missing = list(dict.fromkeys(passage for passage in passages if passage not in vectors))
+        vectors.update(zip(missing, embed_passages(self.embedder, missing), strict=True))
 
-    def _write(self, wanted: Plan, vectors: dict[str, np.ndarray]) -> None:
+    def _write(self, wanted: Plan, vectors: dict[Passage, np.ndarray]) -> None:
         ready = [
-            with_vectors(row, wanted.to_embed.get(row.paper.id), vectors, self.embedder.info.dimension)
+            replace(row, vectors=vectors[passage_of(row)]) if row.paper.id in wanted.to_embed else row
             for row in wanted.papers.values()
         ]
         generation = wanted.generation + 1
@@ -198,32 +194,8 @@ class Writer:
         return str(path)
 
 
-def texts_of(row: Row) -> list[str]:
-    """What is embedded of a paper: title and abstract, then each sentence, all cleaned."""
-    abstract = row.paper.abstract
-    sentences = [cleaned(abstract[start:end]) for start, end in row.offsets.tolist()]
-    return [whole_text(row.paper.title, abstract), *sentences]
-
-
-def with_vectors(row: Row, what: str | None, vectors: dict[str, np.ndarray], dimension: int) -> Row:
-    """The row with the vectors of its texts: all of them, the whole text's only ("title"), or as it is (None)."""
-    if what is None:
-        return row
-    texts = texts_of(row)
-    if what == "all":
-        return replace(row, vectors=np.stack([vectors[text] for text in texts]).reshape(-1, dimension))
-    return replace(row, vectors=np.concatenate([vectors[texts[0]].reshape(1, dimension), row.vectors[1:]]))
-
-
-def embed_checked(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
-    """float32 (len(texts), dimension); raises EmbedderError when the embedder breaks its promise."""
-    dimension = embedder.info.dimension
-    if not texts:
-        return np.zeros((0, dimension), dtype=np.float32)
-    found = np.asarray(embedder.embed(texts), dtype=np.float32)
-    if found.shape != (len(texts), dimension) or not np.isfinite(found).all():
-        raise EmbedderError(
-            f"the embedding model {embedder.info.name} gave an array of shape {found.shape} or with undefined numbers, "
-            f"expected ({len(texts)}, {dimension}); nothing of this batch was stored"
-        )
-    return found
+def passage_of(row: Row) -> Passage:
+    """What is embedded of a paper."""
+    paper = row.paper
+    sentences = tuple(cleaned(paper.abstract[start:end]) for start, end in row.offsets.tolist())
+    return Passage(cleaned(paper.title or ""), whole_text(paper.title, paper.abstract), sentences)

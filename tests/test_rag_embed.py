@@ -9,18 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.embed import (
-    MODEL_FILE,
-    MODEL_SHA256,
-    EmbedderInfo,
-    PackagedMiniLM,
-    checked_file,
-    default_embedder,
-    length_batches,
-    split_windows,
-    unit_rows,
-)
+from rag.embed import EmbedderInfo, PackagedMiniLM, default_embedder, length_batches, split_windows, unit_rows
 from rag.errors import EmbedderError
+from rag.onnx_model import MODEL_FILE, MODEL_SHA256, checked_file
 
 SENTENCE = "A mixture of experts routes each token to a few of its expert networks. "
 
@@ -77,7 +68,7 @@ def test_unit_rows() -> None:
 
 
 def test_info_names_the_model_and_its_revision(embedder: PackagedMiniLM) -> None:
-    assert embedder.info == EmbedderInfo("all-MiniLM-L6-v2", "int8-8199be6f699a-w1", 384, True)
+    assert embedder.info == EmbedderInfo("all-MiniLM-L6-v2", "int8-8199be6f699a-c1", 384, True)
 
 
 def test_rows_are_unit_float32_in_order(embedder: PackagedMiniLM) -> None:

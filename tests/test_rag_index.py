@@ -92,7 +92,7 @@ OUTCOMES: dict[str, tuple[list[Record], list[Record], dict[str, int]]] = {
         {"merged": 1},
     ),
     "a venue is new": ([make_record(1)], [make_record(1, venue="ICLR")], {"updated": 1}),
-    "a title changed": ([make_record(1)], [make_record(1, title="Another")], {"updated": 1, "embedded": 1}),
+    "a title changed": ([make_record(1)], [make_record(1, title="Another")], {"updated": 1, "embedded": 3}),
     "a venue is gone": ([make_record(1, venue="ICLR")], [make_record(1)], {"unchanged": 1}),
     "same key, other text": ([make_record(1)], [make_record(2, key="k1")], {"added": 1, "embedded": 3}),
     "other key, same text": ([make_record(1)], [make_record(2, abstract=make_record(1).abstract)], {"merged": 1}),

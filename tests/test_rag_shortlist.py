@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rag.shortlist import W_PAPER, W_SENTENCE, W_WORDS, fuse, word_weights
+from rag.shortlist import W_COVERAGE, W_PAPER, W_SENTENCE, W_WORDS, fuse, word_weights
 
-TOTAL = W_PAPER + W_SENTENCE + W_WORDS
+TOTAL = W_PAPER + W_SENTENCE + W_WORDS + W_COVERAGE
 
 
 def row(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -34,29 +34,32 @@ def test_no_words_and_tiny_libraries(n_papers: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cosine", "sentence", "bm25", "bound", "expected"),
+    ("cosine", "sentence", "bm25", "bound", "coverage", "expected"),
     [
-        (1.0, 1.0, 5.0, 5.0, 1.0),
-        (0.0, 0.0, 0.0, 5.0, 0.0),
-        (-1.0, -1.0, 0.0, 5.0, 0.0),
-        (0.6, 0.0, 0.0, 5.0, 0.6 * W_PAPER / TOTAL),
-        (0.0, 0.6, 0.0, 5.0, 0.6 * W_SENTENCE / TOTAL),
-        (0.0, 0.0, 2.0, 5.0, 0.4 * W_WORDS / TOTAL),
-        (0.0, 0.0, 9.0, 5.0, W_WORDS / TOTAL),
-        (0.6, 0.6, 0.0, 0.0, 0.6 * (W_PAPER + W_SENTENCE) / TOTAL),
+        (1.0, 1.0, 5.0, 5.0, 1.0, 1.0),
+        (0.0, 0.0, 0.0, 5.0, 0.0, 0.0),
+        (-1.0, -1.0, 0.0, 5.0, 0.0, 0.0),
+        (0.6, 0.0, 0.0, 5.0, 0.0, 0.6 * W_PAPER / TOTAL),
+        (0.0, 0.6, 0.0, 5.0, 0.0, 0.6 * W_SENTENCE / TOTAL),
+        (0.0, 0.0, 2.0, 5.0, 0.0, 0.4 * W_WORDS / TOTAL),
+        (0.0, 0.0, 9.0, 5.0, 0.0, W_WORDS / TOTAL),
+        (0.0, 0.0, 0.0, 5.0, 0.4, 0.4 * W_COVERAGE / TOTAL),
+        (0.6, 0.6, 0.0, 0.0, 0.0, 0.6 * (W_PAPER + W_SENTENCE) / TOTAL),
     ],
 )
-def test_the_score_of_one_paper(cosine: float, sentence: float, bm25: float, bound: float, expected: float) -> None:
-    fused = fuse(row(cosine), row(sentence), row(bm25), bound)
+def test_the_score_of_one_paper(
+    cosine: float, sentence: float, bm25: float, bound: float, coverage: float, expected: float
+) -> None:
+    fused = fuse(row(cosine), row(sentence), row(bm25), bound, row(coverage))
     assert fused.dtype == np.float32
     assert fused == pytest.approx([expected], abs=1e-6)
 
 
 def test_a_score_does_not_depend_on_the_other_papers() -> None:
-    both = fuse(row(0.3, 0.9), row(0.2, 0.8), row(1.0, 4.0), 5.0)
-    assert both[0] == fuse(row(0.3), row(0.2), row(1.0), 5.0)[0]
+    both = fuse(row(0.3, 0.9), row(0.2, 0.8), row(1.0, 4.0), 5.0, row(0.1, 0.5))
+    assert both[0] == fuse(row(0.3), row(0.2), row(1.0), 5.0, row(0.1))[0]
     assert both[1] > both[0]
 
 
 def test_no_papers() -> None:
-    assert fuse(row(), row(), row(), 5.0).shape == (0,)
+    assert fuse(row(), row(), row(), 5.0, row()).shape == (0,)

@@ -43,6 +43,11 @@ def test_chroma_and_tantivy_have_a_file_each() -> None:
     assert [path.name for path in RAG if "tantivy" in _imported(path)] == ["lexical.py"]
 
 
+def test_llama_index_has_a_file_that_the_others_leave_alone() -> None:
+    assert [path.name for path in RAG if "llama_index" in _imported(path)] == ["llamaindex.py"]
+    assert not [path.name for path in RAG if "rag.llamaindex" in path.read_text() and path.name != "llamaindex.py"]
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys, rag.cli; heavy = {'chromadb', 'llama_index', 'gradio', 'onnxruntime', 'numpy', 'tantivy'}; "
